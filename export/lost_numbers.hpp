@@ -8,17 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "export/number_ranges.hpp"
 #include "flowcache/record/counter.hpp"
 
 namespace tributary {
-
-/// What identifies a record of a format that numbers them.
-struct RecordNumber {
-    std::uint64_t stream{};
-    std::uint64_t sequence{};
-
-    friend bool operator==(const RecordNumber&, const RecordNumber&) = default;
-};
 
 /// Numbers of one stream, all lost for one cause.
 struct LostRange {
@@ -57,6 +50,9 @@ public:
     /// @thread  the one writer
     /// @cost    a lock that only read() takes besides; no memory
     void add(const LostRange& range) noexcept;
+    void add(const NumberRange& range, std::string_view cause) noexcept {
+        add({.stream = range.stream, .first = range.first, .last = range.last, .cause = cause});
+    }
     /// Records were lost whose numbers are not known.
     ///
     /// @thread  the one writer

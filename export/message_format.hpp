@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -113,14 +114,26 @@ public:
     [[nodiscard]] virtual std::optional<RecordNumber> next_number() const noexcept {
         return std::nullopt;
     }
-    /// Adds the numbers of the records in `octets` to those that are lost. A record whose number
-    /// cannot be read is counted there.
+    /// Reads the numbers of records, as ranges in their order.
     ///
-    /// @param octets  of a message, or of some whole records of one; a former process may have made
-    ///                it
+    /// @param octets   of a message, or of some whole records of one; a former process may have
+    ///                 made it
+    /// @param handler  what it throws comes through
+    /// @return  records whose number cannot be read
+    virtual std::uint64_t visit_numbers(MessageView /*octets*/,
+                                        const NumberRangeHandler& /*handler*/) const {
+        return 0;
+    }
+    /// Adds the numbers of records to those that are lost. A record whose number cannot be read is
+    /// counted there.
+    ///
+    /// @param octets  as above
     /// @param cause   as in LostRange
-    virtual void lose_numbers(MessageView /*octets*/, std::string_view /*cause*/,
-                              LostNumbers& /*lost*/) const noexcept {}
+    void lose_numbers(MessageView octets, std::string_view cause,
+                      LostNumbers& lost) const noexcept {
+        const auto lose = [&](const NumberRange& range) { lost.add(range, cause); };
+        lost.add_unlisted(visit_numbers(octets, std::ref(lose)));  // std::function takes no memory
+    }
     /// Octets of the open message of a layout, where the format keeps them itself.
     [[nodiscard]] virtual MessageView open_octets(std::size_t /*layout*/) const noexcept {
         return {};

@@ -23,11 +23,12 @@ bool subtract(RecordTally& from, const RecordTally& tally) noexcept {
 
 }  // namespace
 
-bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept {
+bool SpoolLedger::write(std::span<const RecordEntry> entries, std::span<const NumberRange> ranges,
+                        bool keeps_numbers) noexcept {
     try {
-        make_places(entries, keeps_numbers);
+        make_places(entries, ranges, keeps_numbers);
     } catch (const std::bad_alloc&) {
-        take_numbers(entries);
+        take_numbers(entries, ranges);
         return false;
     }
     for (const RecordEntry& entry : entries) {
@@ -37,7 +38,8 @@ bool SpoolLedger::write(std::span<const RecordEntry> entries, bool keeps_numbers
 }
 
 /// @errors  std::bad_alloc: some numbers may be there
-void SpoolLedger::make_places(std::span<const RecordEntry> entries, bool keeps_numbers) {
+void SpoolLedger::make_places(std::span<const RecordEntry> entries,
+                              std::span<const NumberRange> ranges, bool keeps_numbers) {
     for (const RecordEntry& entry : entries) {
         if (entry.queue == kNoQueue) {
             continue;
@@ -46,6 +48,9 @@ void SpoolLedger::make_places(std::span<const RecordEntry> entries, bool keeps_n
         if (keeps_numbers) {
             add_number(entry.number);
         }
+    }
+    for (const NumberRange& range : ranges) {
+        ranges_.add(range);
     }
 }
 
@@ -73,13 +78,17 @@ bool SpoolLedger::take(const SpoolAccount& account) noexcept {
         }
         return false;
     }
-    take_numbers(account.entries);
+    take_numbers(account.entries, account.ranges);
     return true;
 }
 
-void SpoolLedger::take_numbers(std::span<const RecordEntry> entries) noexcept {
+void SpoolLedger::take_numbers(std::span<const RecordEntry> entries,
+                               std::span<const NumberRange> ranges) noexcept {
     for (const RecordEntry& entry : entries) {
         take_number(entry.number);
+    }
+    for (const NumberRange& range : ranges) {
+        ranges_.take(range);
     }
 }
 
@@ -124,7 +133,9 @@ std::array<SpoolAccount, SpoolLedger::kMostRest> SpoolLedger::take_rest() noexce
         own.unread = {.queues = std::move(queues_),
                       .numbers = std::move(numbers_),
                       .lacks_numbers = lacks_numbers_};
+        own.ranges = ranges_.take_all();
     }
+    static_cast<void>(ranges_.take_all());
     queues_.clear();
     numbers_.clear();
     lacks_numbers_ = false;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "export/number_ranges.hpp"
 #include "export/outgoing_message.hpp"
 #include "flowcache/record/counter.hpp"
 
@@ -39,9 +40,11 @@ struct SpoolAccount {
     RecordTally tally{};                 ///< of all of them
     std::vector<RecordEntry> entries{};  ///< of this process's records
     UnreadRecords unread{};              ///< of those, without entries
-    bool is_damaged{};                   ///< they cannot be sent
-    bool is_unusable{};                  ///< nor these: they were written for other content
-    bool is_estimate{};                  ///< the tally was made from octets
+    /// The numbers of all of them. Empty: they have none, or these are not known.
+    std::vector<NumberRange> ranges{};
+    bool is_damaged{};   ///< they cannot be sent
+    bool is_unusable{};  ///< nor these: they were written for other content
+    bool is_estimate{};  ///< the tally was made from octets
 
     /// Records of a former process: their sum alone means something here.
     [[nodiscard]] RecordTally inherited() const noexcept {
@@ -56,14 +59,20 @@ class SpoolLedger {
 public:
     /// Records of this process were written.
     ///
+    /// @param ranges         their numbers, where their format has some
     /// @param keeps_numbers  RecordAccounting has states of them
     /// @return  false: there is no memory for them, and nothing has changed
-    [[nodiscard]] bool write(std::span<const RecordEntry> entries, bool keeps_numbers) noexcept;
+    [[nodiscard]] bool write(std::span<const RecordEntry> entries,
+                             std::span<const NumberRange> ranges, bool keeps_numbers) noexcept;
     /// Records of a former process were found.
     void inherit(const RecordTally& tally) noexcept { former_ += tally; }
     /// Records of a former process that were not taken.
     [[nodiscard]] const RecordTally& inherited() const noexcept { return former_; }
-    /// The records of a frame were found again.
+    /// Reserves the memory that take() needs.
+    ///
+    /// @errors  std::bad_alloc: nothing has changed
+    void make_room(const SpoolAccount& account) { ranges_.make_room(account.ranges.size()); }
+    /// The records of a frame were found again. Call make_room() before.
     ///
     /// @return  false: not all of them are here, and nothing has changed
     [[nodiscard]] bool take(const SpoolAccount& account) noexcept;
@@ -79,14 +88,17 @@ private:
     [[nodiscard]] RecordTally& tally_of(std::size_t queue) noexcept {
         return queue == kNoQueue ? former_ : queues_[queue];
     }
-    void make_places(std::span<const RecordEntry> entries, bool keeps_numbers);
+    void make_places(std::span<const RecordEntry> entries, std::span<const NumberRange> ranges,
+                     bool keeps_numbers);
     void add_number(std::uint64_t number);
     void take_number(std::uint64_t number) noexcept;
-    void take_numbers(std::span<const RecordEntry> entries) noexcept;
+    void take_numbers(std::span<const RecordEntry> entries,
+                      std::span<const NumberRange> ranges) noexcept;
 
     RecordTally former_;
     std::vector<RecordTally> queues_;
     std::map<std::uint64_t, std::uint64_t> numbers_;  ///< first to end
+    NumberRanges ranges_;  ///< the formats' numbers of this process's records
     bool lacks_numbers_{};
 };
 

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "export/message.hpp"
+#include "export/number_ranges.hpp"
 
 namespace tributary {
 
@@ -31,6 +33,10 @@ struct SpoolContent {
     std::uint32_t oldest_version = 0;  ///< that collectors still take: it is sent as it is
     /// Whether octets of a disk are one whole message.
     bool (*is_message)(MessageView octets) noexcept = is_data_message;
+    /// MessageFormat::visit_numbers() of a format whose records have numbers; the format outlives
+    /// the spool. Not set: they have none.
+    std::function<std::uint64_t(MessageView octets, const NumberRangeHandler& handler)>
+        visit_numbers{};
 };
 
 }  // namespace tributary

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "export/lost_numbers.hpp"
 #include "export/message.hpp"
+#include "export/number_ranges.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {

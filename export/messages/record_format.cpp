@@ -98,32 +98,30 @@ std::optional<RecordNumber> RecordFormat::next_number() const noexcept {
                   : std::nullopt;
 }
 
-void RecordFormat::lose_numbers(MessageView octets, std::string_view cause,
-                                LostNumbers& lost) const noexcept {
-    LostRange run;  // its cause is empty before the first number
+std::uint64_t RecordFormat::visit_numbers(MessageView octets,
+                                          const NumberRangeHandler& handler) const {
+    std::uint64_t unknown = 0;
+    std::optional<NumberRange> run;
     for (MessageView record = parts_.framing->take_record(octets); !record.empty();
          record = parts_.framing->take_record(octets)) {
         const std::optional<RecordNumber> number = parts_.encoder->number_of(record);
         if (!number) {
-            lost.add_unlisted(1);
+            ++unknown;
             continue;
         }
-        const bool goes_on = number->stream == run.stream && number->sequence == run.last + 1;
-        if (goes_on && !run.cause.empty()) {
-            ++run.last;
+        if (run && run->ends_before(*number)) {
+            ++run->last;
             continue;
         }
-        if (!run.cause.empty()) {
-            lost.add(run);
+        if (run) {
+            handler(*run);
         }
-        run = {.stream = number->stream,
-               .first = number->sequence,
-               .last = number->sequence,
-               .cause = cause};
+        run = {.stream = number->stream, .first = number->sequence, .last = number->sequence};
     }
-    if (!run.cause.empty()) {
-        lost.add(run);
+    if (run) {
+        handler(*run);
     }
+    return unknown;
 }
 
 SpoolContent RecordFormat::spool_content() const {
@@ -133,6 +131,11 @@ SpoolContent RecordFormat::spool_content() const {
                          .oldest_version = parts_.framing->version(),
                          .is_message = parts_.framing->is_message()};
     content.further.resize(open_.size() - 1);
+    if (next_number()) {
+        content.visit_numbers = [this](MessageView octets, const NumberRangeHandler& handler) {
+            return visit_numbers(octets, handler);
+        };
+    }
     return content;
 }
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "export/ipfix/biflow_splitter.hpp"
-#include "export/lost_numbers.hpp"
 #include "export/message_format.hpp"
 #include "export/messages/framing.hpp"
 #include "export/messages/record_encoder.hpp"
 #include "export/metering_process.hpp"
+#include "export/number_ranges.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "parsers/units.hpp"
@@ -63,8 +63,8 @@ public:
     [[nodiscard]] bool readmit(const OutgoingMessage& message) noexcept override;
 
     [[nodiscard]] std::optional<RecordNumber> next_number() const noexcept override;
-    void lose_numbers(MessageView octets, std::string_view cause,
-                      LostNumbers& lost) const noexcept override;
+    std::uint64_t visit_numbers(MessageView octets,
+                                const NumberRangeHandler& handler) const override;
     [[nodiscard]] MessageView open_octets(std::size_t layout) const noexcept override {
         return MessageView(open_[layout].octets).first(open_[layout].used);
     }

@@ -129,9 +129,11 @@ void Spool::inherit_file(const std::string& name) {
             .emplace(number, SpoolSegment(std::move(file), directory_ + "/" + known_as, content_))
             .first;
     const SpoolScan& scan = placed->second.scan();
+    if (scan.cut != RecordTally{}) {
+        lost_.push_back({.tally = scan.cut, .ranges = scan.cut_ranges, .is_damaged = true});
+    }
     scan_.damages += scan.damages;
     scan_.damaged_octets += scan.damaged_octets;
-    scan_.cut += scan.cut;
     scan_.whole_octets += scan.whole_octets;
     scan_.whole += scan.whole;
 }
@@ -174,12 +176,9 @@ void Spool::give_it_a_number(std::string& name) {
     }
 }
 
-/// Makes accounts of records that former processes' files have lost. Where their number is unknown,
-/// it is estimated: as many as the same octets hold elsewhere in the spool.
+/// Makes an account of records that former processes' files have lost, and whose number is unknown.
+/// It is estimated: as many as the same octets hold elsewhere in the spool.
 void Spool::estimate_damage() {
-    if (scan_.cut != RecordTally{}) {
-        lost_.push_back({.tally = scan_.cut, .is_damaged = true});
-    }
     if (scan_.damaged_octets == 0) {
         return;
     }
@@ -208,8 +207,11 @@ bool Spool::has_untaken() const noexcept {
 }
 
 bool Spool::has_room_for(const OutgoingMessage& message) const noexcept {
+    // Not all records have a SpoolRange of their own: if they do, there is still room for them.
+    const std::uint64_t ranges = content_.has_numbers() ? message.data_records : 0;
+    const std::uint64_t entries = message.entries.size() + message.inherited.records + ranges;
     const std::uint64_t size =
-        sizeof(SpoolFrame) + SpoolFrame::payload_of(message.entries.size(), message.octets.size());
+        sizeof(SpoolFrame) + SpoolFrame::payload_of(entries, message.octets.size());
     return octets() + sizeof(SpoolFileHeader) + size <= max_octets_;
 }
 
@@ -256,7 +258,7 @@ bool Spool::begin_segment() noexcept {
 /// @return  nothing: see errno, and no file is left
 FileDescriptor Spool::create_file(const std::string& path) noexcept {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-    const SpoolFileHeader header{.fingerprint = content_.of_files()};
+    const SpoolFileHeader header = content_.header();
     if (!file || !write_at(file.get(), std::as_bytes(std::span(&header, 1)), 0)) {
         const int cause = errno;
         if (file) {
@@ -285,6 +287,11 @@ bool Spool::append(OutgoingMessage& message, bool stays_in_memory) noexcept {
     }
     message.place = SpoolPlace{.file = writing_, .at = at};
     return true;
+}
+
+bool Spool::shorten(const SpoolPlace& place, const OutgoingMessage& rest) noexcept {
+    const auto segment = segments_.find(place.file);
+    return segment != segments_.end() && segment->second.shorten(place.at, rest);
 }
 
 std::optional<OutgoingMessage> Spool::take() {

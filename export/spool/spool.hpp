@@ -61,6 +61,17 @@ public:
     /// @param stays_in_memory  it need not be taken; only while nothing is untaken
     /// @return  false: the disk refused it; see errno
     [[nodiscard]] bool append(OutgoingMessage& message, bool stays_in_memory) noexcept;
+    /// Replaces a message that was taken, or stayed in memory, by what is left of it: a part has
+    /// arrived. Its place stays.
+    ///
+    /// @return  false: it cannot be read, or the disk refuses it
+    [[nodiscard]] bool shorten(const SpoolPlace& place, const OutgoingMessage& rest) noexcept;
+    /// The numbers of a message's records; none: they have none, or they are not known.
+    ///
+    /// @errors  std::bad_alloc
+    void read_numbers(const OutgoingMessage& message, std::vector<NumberRange>& ranges) const {
+        content_.read_numbers(message.octets, ranges);
+    }
     /// Takes the oldest message that is not taken yet; nothing when none can be read. Unreadable
     /// messages are skipped and counted in damaged().
     ///

@@ -22,7 +22,8 @@ std::uint64_t in_version(const SpoolContent& content, std::uint64_t fingerprint,
 
 SpoolFingerprints::SpoolFingerprints(const SpoolContent& content)
     : layouts_{{.fingerprint = content.fingerprint, .record_bytes = content.record_bytes}},
-      is_message_(content.is_message) {
+      is_message_(content.is_message),
+      visit_numbers_(content.visit_numbers) {
     layouts_.insert(layouts_.end(), content.further.begin(), content.further.end());
     for (std::size_t layout = 0; layout < layouts_.size(); ++layout) {
         const std::uint64_t plain = layouts_[layout].fingerprint;
@@ -58,6 +59,17 @@ bool SpoolFingerprints::is_content(const OutgoingMessage& read) const noexcept {
     const std::size_t record_bytes = layouts_[read.layout].record_bytes;
     return record_bytes == 0 ? is_message_(read.octets)
                              : read.octets.size() == read.data_records * record_bytes;
+}
+
+void SpoolFingerprints::read_numbers(MessageView message, std::vector<NumberRange>& ranges) const {
+    ranges.clear();
+    if (!visit_numbers_) {
+        return;
+    }
+    const auto add = [&ranges](const NumberRange& range) { ranges.push_back(range); };
+    if (visit_numbers_(message, std::ref(add)) > 0) {
+        ranges.clear();
+    }
 }
 
 }  // namespace tributary

@@ -16,6 +16,19 @@ namespace tributary {
 namespace {
 
 constexpr std::size_t kChunk = 65'536;
+constexpr std::uint64_t kMostCover = sizeof(SpoolFrame) + SpoolFrame::kMostOctets;
+
+/// The first frame of those that cover so many octets. The octets behind it have room for another
+/// header, or there are none.
+SpoolFrame cover_of(std::uint64_t octets) noexcept {
+    const std::uint64_t size =
+        octets <= kMostCover ? octets : std::min(kMostCover, octets - sizeof(SpoolFrame));
+    SpoolFrame cover;
+    cover.mark = SpoolFrame::kDone;
+    cover.octets = static_cast<std::uint32_t>(size - sizeof cover);
+    cover.checksum = cover.header_checksum();
+    return cover;
+}
 
 /// Where the file has data next, from `at` on: a hole of any size is passed at once.
 std::uint64_t next_data(int file, std::uint64_t at, std::uint64_t end) noexcept {
@@ -109,7 +122,11 @@ std::uint64_t SpoolFrame::header_checksum() const noexcept {
 
 bool SpoolFrame::is_valid() const noexcept {
     return magic == kMagic && octets <= kMostRecordOctets && entries <= kMostEntries &&
-           tally.records == entries && checksum == header_checksum();
+           tally.records <= entries && checksum == header_checksum();
+}
+
+std::uint64_t SpoolRange::checksum_in(const SpoolFrame& frame) const noexcept {
+    return XXH3_64bits_withSeed(&numbers, sizeof numbers, frame.octets_checksum);
 }
 
 SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
@@ -133,25 +150,29 @@ SpoolGap find_spool_frame(int file, std::uint64_t from, std::uint64_t end,
     return search.gap_until(end);
 }
 
+void cover_spool_octets(std::span<std::byte> octets) noexcept {
+    while (octets.size() >= sizeof(SpoolFrame)) {
+        const SpoolFrame cover = cover_of(octets.size());
+        std::memcpy(octets.data(), &cover, sizeof cover);
+        octets = octets.subspan(cover.size());
+    }
+    if (!octets.empty()) {
+        const SpoolRest rest;
+        std::memcpy(octets.data(), &rest, sizeof rest);
+    }
+}
+
 void cover_spool_gap(int file, std::uint64_t from, std::uint64_t end) noexcept {
-    constexpr std::uint64_t kMostSize = sizeof(SpoolFrame) + SpoolFrame::kMostOctets;
     constexpr std::uint64_t kMostFrames = 16'384;
-    if ((end - from) / kMostSize > kMostFrames) {
+    if ((end - from) / kMostCover > kMostFrames) {
         return;
     }
     while (end - from >= sizeof(SpoolFrame)) {
-        // The octets behind it have room for another header, or there are none.
-        const std::uint64_t size = end - from <= kMostSize
-                                       ? end - from
-                                       : std::min(kMostSize, end - from - sizeof(SpoolFrame));
-        SpoolFrame cover;
-        cover.mark = SpoolFrame::kDone;
-        cover.octets = static_cast<std::uint32_t>(size - sizeof cover);
-        cover.checksum = cover.header_checksum();
+        const SpoolFrame cover = cover_of(end - from);
         if (!write_at(file, std::as_bytes(std::span(&cover, 1)), from)) {
             return;
         }
-        from += size;
+        from += cover.size();
     }
 }
 

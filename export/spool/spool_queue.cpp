@@ -222,12 +222,30 @@ void SpoolQueue::refuse(OutgoingMessage& message, ExportTime now) noexcept {
     Spool::Account account{.tally = message.inherited,
                            .entries = std::move(message.entries),  // without memory
                            .is_damaged = true};
+    read_numbers(message, account);
     for (const RecordEntry& entry : account.entries) {
         account.tally += entry.tally();
     }
     lose(account, ExportLoss::spool_damaged);
     release(message);
     log_damage(now);
+}
+
+/// Without memory for them, they are not known.
+void SpoolQueue::read_numbers(const OutgoingMessage& message,
+                              Spool::Account& account) const noexcept {
+    try {
+        spool_->read_numbers(message, account.ranges);
+    } catch (const std::bad_alloc&) {
+        account.ranges.clear();
+    }
+}
+
+void SpoolQueue::shorten(OutgoingMessage& rest) noexcept {
+    // The place of a file that was given up stays, for cause_of_loss().
+    if (rest.place && spool_->has(*rest.place) && !spool_->shorten(*rest.place, rest)) {
+        release(rest);
+    }
 }
 
 void SpoolQueue::release(RecordBatch& message) noexcept {
@@ -311,12 +329,22 @@ void SpoolQueue::keep(const Spool::Account& account) noexcept {
 
 /// Damaged records are lost by the damage, whatever the cause for the others is.
 void SpoolQueue::lose(const Spool::Account& account, ExportLoss cause) noexcept {
-    account_.numbers.add_unlisted(account.tally.records);  // their octets are on the disk only
-    lose_records(account, account.is_damaged ? ExportLoss::spool_damaged : cause);
+    const ExportLoss why = account.is_damaged ? ExportLoss::spool_damaged : cause;
+    lose_numbers(account, why);
+    lose_records(account, why);
     if (account.is_damaged) {
         lost_ += account.tally.records;
         estimated_ += account.is_estimate ? account.tally.records : 0;
         account_.spool_estimated.add(account.is_estimate ? account.tally.records : 0);
+    }
+}
+
+void SpoolQueue::lose_numbers(const Spool::Account& account, ExportLoss why) noexcept {
+    for (const NumberRange& range : account.ranges) {
+        account_.numbers.add(range, name_of(why));
+    }
+    if (account.ranges.empty()) {
+        account_.numbers.add_unlisted(account.tally.records);
     }
 }
 

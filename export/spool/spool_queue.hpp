@@ -60,6 +60,10 @@ public:
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now) noexcept;
     /// The collector cannot read a message from the spool: its records are lost.
     void refuse(OutgoingMessage& message, ExportTime now) noexcept;
+    /// A part of a message has arrived, or is lost: what is left of it takes its place, if it has
+    /// one, so that the next process sends only that. If the disk refuses it, the place is given
+    /// up.
+    void shorten(OutgoingMessage& rest) noexcept;
     /// The message's outcome is known.
     void release(RecordBatch& message) noexcept;
     /// Whether the next process will find the message at this place.
@@ -94,6 +98,8 @@ private:
     void keep(const Spool::Account& account) noexcept;
     void lose(const Spool::Account& account, ExportLoss cause) noexcept;
     void lose_records(const Spool::Account& account, ExportLoss why) noexcept;
+    void lose_numbers(const Spool::Account& account, ExportLoss why) noexcept;
+    void read_numbers(const OutgoingMessage& message, Spool::Account& account) const noexcept;
     void lose_damaged() noexcept;
     void log_unusable(ExportTime now) noexcept;
 

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -27,6 +28,25 @@ void make_room(std::vector<SpoolAccount>& accounts) {
     }
 }
 
+/// The header of a message's frame; what says something of entries and content is not there yet.
+SpoolFrame header_of(const OutgoingMessage& message) noexcept {
+    SpoolFrame frame;
+    frame.octets = static_cast<std::uint32_t>(message.octets.size());
+    frame.data_records = message.data_records;
+    frame.latest_end = message.latest_end.time_since_epoch().count();
+    frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
+    frame.tally = message.inherited;
+    for (const RecordEntry& entry : message.entries) {
+        frame.tally += entry.tally();
+    }
+    return frame;
+}
+
+/// Whether a frame takes the place of another one. Behind it is nothing, or room for a SpoolRest.
+bool fits_in(const SpoolFrame& former, const SpoolFrame& frame) noexcept {
+    return frame.size() == former.size() || frame.size() + sizeof(SpoolRest) <= former.size();
+}
+
 }  // namespace
 
 SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFingerprints& content,
@@ -34,7 +54,7 @@ SpoolSegment::SpoolSegment(FileDescriptor file, std::string path, const SpoolFin
     : file_(std::move(file)),
       path_(std::move(path)),
       content_(&content),
-      header_({.fingerprint = content.of_files()}),
+      header_(content.header()),
       origin_(Origin::own),
       seed_(seed),
       is_adopted_(true) {}
@@ -133,13 +153,18 @@ bool SpoolSegment::find_next(std::uint64_t& at, SpoolFrame& frame) {
     const bool is_cut = frame.is_valid() && origin_ != Origin::own;
     if (is_cut && is_needed(frame)) {  // its header is there, and the file ends within it
         scan_.cut += records_of(frame);
+        read_ranges(frame, at);
+        scan_.cut_ranges.insert(scan_.cut_ranges.end(), ranges_.begin(), ranges_.end());
     }
     const SpoolGap gap =
         find_spool_frame(file_.get(), at, octets_, is_good,
                          [this](std::uint32_t mark) { return is_done_mark(mark); });
-    damaged_ += at >= gaps_counted_to_ ? 1 : 0;  // another read of an own file finds it again
+    const bool is_rest =
+        origin_ != Origin::own && gap.octets == 0;  // of a message that got shorter
+    const std::uint64_t damages = is_rest ? 0 : 1;
+    damaged_ += at >= gaps_counted_to_ ? damages : 0;  // another read of an own file finds it again
     gaps_counted_to_ = std::max(gaps_counted_to_, gap.end);
-    ++scan_.damages;
+    scan_.damages += damages;
     scan_.damaged_octets += is_cut ? 0 : gap.octets;
     if (gap.end < octets_ || origin_ == Origin::own) {  // else it is cut off
         give_up_gap(at, gap.end);
@@ -159,8 +184,39 @@ bool SpoolSegment::is_frame(const SpoolFrame& frame, std::uint64_t at) {
     }
     entries_.resize(frame.entries);
     const auto octets = std::as_writable_bytes(std::span(entries_));
-    return read_all_at(file_.get(), octets, at + sizeof frame) &&
-           XXH3_64bits_withSeed(octets.data(), octets.size(), seed_ + at) == frame.entries_checksum;
+    const bool is_own =
+        read_all_at(file_.get(), octets, at + sizeof frame) &&
+        XXH3_64bits_withSeed(octets.data(), octets.size(), seed_ + at) == frame.entries_checksum;
+    if (is_own) {
+        take_ranges(frame);
+    }
+    return is_own;
+}
+
+/// Moves the ranges behind the entries to ranges_. If one is not as it was written, none is there.
+void SpoolSegment::take_ranges(const SpoolFrame& frame) {
+    ranges_.clear();
+    bool are_good = true;
+    for (std::size_t i = entries_.size() - frame.ranges(); i < entries_.size(); ++i) {
+        const auto range = std::bit_cast<SpoolRange>(entries_[i]);
+        are_good = are_good && range.checksum == range.checksum_in(frame);
+        ranges_.push_back(range.numbers);
+    }
+    entries_.resize(entries_.size() - frame.ranges());
+    if (!are_good) {
+        ranges_.clear();
+    }
+}
+
+/// The same in a former process's file.
+void SpoolSegment::read_ranges(const SpoolFrame& frame, std::uint64_t at) {
+    entries_.resize(frame.ranges());
+    const auto octets = std::as_writable_bytes(std::span(entries_));
+    const std::uint64_t ranges_at = at + sizeof frame + frame.tally.records * sizeof(RecordEntry);
+    if (!read_all_at(file_.get(), octets, ranges_at)) {
+        std::ranges::fill(entries_, RecordEntry{});  // no range has this checksum
+    }
+    take_ranges(frame);
 }
 
 /// Frames that this process has not taken are needed, whatever their mark is.
@@ -170,25 +226,28 @@ bool SpoolSegment::is_needed(const SpoolFrame& frame) const noexcept {
 
 bool SpoolSegment::is_done_mark(std::uint32_t mark) const noexcept {
     return mark == SpoolFrame::kDone ||
-           (mark == SpoolFrame::kDoneBefore && header_.magic != SpoolFileHeader::kMagic);
+           (mark == SpoolFrame::kDoneBefore && header_.has_former_marks());
 }
 
 /// A former process's frame without entries has the number of records in its header, one octet each
 /// at the least.
 RecordTally SpoolSegment::records_of(const SpoolFrame& frame) const noexcept {
     RecordTally tally = frame.tally;
-    if (origin_ != Origin::own && frame.entries == 0) {
+    if (origin_ != Origin::own && tally.records == 0) {
         tally.records = std::min(frame.data_records, std::max(frame.octets, 1U));
     }
     return tally;
 }
 
 /// Of the frame of the last is_frame().
-SpoolAccount SpoolSegment::account_of(const SpoolFrame& frame) const {
+SpoolAccount SpoolSegment::account_of(const SpoolFrame& frame, std::uint64_t at) {
     SpoolAccount account{.tally = records_of(frame)};
     if (origin_ == Origin::own) {
         account.entries = entries_;
+    } else {
+        read_ranges(frame, at);
     }
+    account.ranges = ranges_;
     return account;
 }
 
@@ -208,28 +267,14 @@ bool SpoolSegment::append(const OutgoingMessage& message, bool stays_in_memory,
 
 /// @errors  std::system_error: the disk refuses it; std::bad_alloc. Nothing has changed then.
 void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers) {
-    static_assert(std::is_trivially_copyable_v<RecordEntry>);
-    SpoolFrame frame;
-    frame.octets = static_cast<std::uint32_t>(message.octets.size());
-    frame.entries = static_cast<std::uint32_t>(message.entries.size());
-    frame.data_records = message.data_records;
+    SpoolFrame frame = header_of(message);
     frame.content = content_->mark_of(message.layout);
-    frame.latest_end = message.latest_end.time_since_epoch().count();
-    frame.octets_checksum = XXH3_64bits(message.octets.data(), message.octets.size());
-    for (const RecordEntry& entry : message.entries) {
-        frame.tally += entry.tally();
-    }
-    buffer_.resize(frame.size());
-    std::byte* out = buffer_.data() + sizeof frame;
-    const std::size_t entries_octets = frame.payload() - frame.octets;
-    std::memcpy(out, message.entries.data(), entries_octets);
-    std::memcpy(out + entries_octets, message.octets.data(), frame.octets);
-    frame.entries_checksum = XXH3_64bits_withSeed(out, entries_octets, seed_ + octets_);
-    frame.checksum = frame.header_checksum();
-    std::memcpy(buffer_.data(), &frame, sizeof frame);
+    content_->read_numbers(message.octets, ranges_);
+    make_frame(frame, message, octets_);
     const bool is_written = write_at(file_.get(), buffer_, octets_);
     const int cause = is_written ? ENOMEM : errno;
-    if (!is_written || (!stays_in_memory && !ledger_.write(message.entries, keeps_numbers))) {
+    if (!is_written ||
+        (!stays_in_memory && !ledger_.write(message.entries, ranges_, keeps_numbers))) {
         static_cast<void>(::ftruncate(file_.get(), static_cast<off_t>(octets_)) == 0);
         throw std::system_error(cause, std::generic_category());
     }
@@ -238,6 +283,67 @@ void SpoolSegment::write(const OutgoingMessage& message, bool stays_in_memory, b
         read_at_ = octets_;
         ++taken_;
     }
+}
+
+/// Writes a frame to buffer_, with the numbers in ranges_. The entries of a former process's
+/// records are empty ones: only their number means something.
+///
+/// @param at  its place in the file
+/// @errors  std::bad_alloc
+void SpoolSegment::make_frame(SpoolFrame& frame, const OutgoingMessage& message, std::uint64_t at) {
+    static_assert(std::is_trivially_copyable_v<RecordEntry>);
+    static_assert(std::is_trivially_copyable_v<SpoolRange>);
+    frame.entries = static_cast<std::uint32_t>(frame.tally.records + ranges_.size());
+    buffer_.resize(frame.size());
+    std::byte* const entries = buffer_.data() + sizeof frame;
+    const std::size_t entries_octets = frame.payload() - frame.octets;
+    std::byte* out = std::ranges::copy(std::as_bytes(std::span(message.entries)), entries).out;
+    out = std::fill_n(out, message.inherited.records * sizeof(RecordEntry), std::byte{});
+    for (const NumberRange& numbers : ranges_) {
+        SpoolRange range{.numbers = numbers};
+        range.checksum = range.checksum_in(frame);
+        std::memcpy(out, &range, sizeof range);
+        out += sizeof range;
+    }
+    std::ranges::copy(message.octets, out);
+    frame.entries_checksum = XXH3_64bits_withSeed(entries, entries_octets, seed_ + at);
+    frame.checksum = frame.header_checksum();
+    std::memcpy(buffer_.data(), &frame, sizeof frame);
+}
+
+bool SpoolSegment::shorten(std::uint64_t at, const OutgoingMessage& rest) noexcept {
+    try {
+        return shorten_frame(at, rest);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+/// The frame and what declares its other octets done are one write.
+///
+/// @errors  std::bad_alloc
+bool SpoolSegment::shorten_frame(std::uint64_t at, const OutgoingMessage& rest) {
+    SpoolFrame former;
+    if (!read_at(file_.get(), former, at) || !former.is_valid()) {
+        return false;
+    }
+    ranges_.clear();
+    if (header_.magic == SpoolFileHeader::kNumberedMagic) {
+        content_->read_numbers(rest.octets, ranges_);
+    }
+    SpoolFrame frame = header_of(rest);
+    frame.content = former.content;
+    make_frame(frame, rest, at);
+    if (!fits_in(former, frame)) {  // it has more ranges than before
+        ranges_.clear();
+        make_frame(frame, rest, at);
+    }
+    if (!fits_in(former, frame)) {
+        return false;
+    }
+    buffer_.resize(former.size());
+    cover_spool_octets(std::span(buffer_).subspan(frame.size()));
+    return write_at(file_.get(), buffer_, at);
 }
 
 std::optional<OutgoingMessage> SpoolSegment::take(std::uint64_t number,
@@ -266,7 +372,8 @@ std::optional<OutgoingMessage> SpoolSegment::take_frame(const SpoolFrame& frame,
                                                         std::vector<SpoolAccount>& lost) {
     // All that needs memory comes before the account changes.
     make_room(lost);
-    SpoolAccount account = account_of(frame);
+    SpoolAccount account = account_of(frame, read_at_);
+    ledger_.make_room(account);
     std::optional<OutgoingMessage> message = read_message(frame, read_at_);
     // A frame that is not in the ledger is not the one that was written, or found, here.
     const bool is_known = ledger_.take(account);
@@ -365,16 +472,22 @@ void SpoolSegment::visit_frames(SpoolLedger& missing, const AccountHandler& hand
         if (!is_needed(frame)) {
             continue;
         }
+        if (origin_ != Origin::own) {
+            read_ranges(frame, at);
+        }
         SpoolAccount account{.tally = records_of(frame)};
         account.entries.swap(entries_);  // with their memory, for the next frame's
+        account.ranges.swap(ranges_);
+        missing.make_room(account);
         if (missing.take(account)) {
             ledger_.inherit(account.inherited());
-            static_cast<void>(ledger_.write(account.entries, keeps_numbers));
+            static_cast<void>(ledger_.write(account.entries, account.ranges, keeps_numbers));
             handler(account);
         } else {
             mark_done(at);
         }
         account.entries.swap(entries_);
+        account.ranges.swap(ranges_);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "export/file_descriptor.hpp"
+#include "export/number_ranges.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/spool/spool_fingerprints.hpp"
 #include "export/spool/spool_frame.hpp"
@@ -19,11 +20,12 @@ namespace tributary {
 
 /// The content of a former process's file beside its account.
 struct SpoolScan {
-    std::uint64_t damages{};         ///< places that cannot be read
-    std::uint64_t damaged_octets{};  ///< their records are unknown
-    RecordTally cut;                 ///< records of a frame that the file's end cuts
-    std::uint64_t whole_octets{};    ///< of frames that can be read
-    RecordTally whole;               ///< their records
+    std::uint64_t damages{};              ///< places that cannot be read
+    std::uint64_t damaged_octets{};       ///< their records are unknown
+    RecordTally cut;                      ///< records of a frame that the file's end cuts
+    std::vector<NumberRange> cut_ranges;  ///< their numbers, if these are known
+    std::uint64_t whole_octets{};         ///< of frames that can be read
+    RecordTally whole;                    ///< their records
 };
 
 /// One file of a Spool. Its account is in memory, so that the records that can no longer be read
@@ -59,6 +61,12 @@ public:
     /// @return  false: the disk refused it; see errno
     [[nodiscard]] bool append(const OutgoingMessage& message, bool stays_in_memory,
                               bool keeps_numbers) noexcept;
+    /// Replaces a message that was taken, or stayed in memory, by what is left of it. A kill
+    /// meanwhile damages it.
+    ///
+    /// @param at  its place
+    /// @return  false: the frame is not as it was written, or the disk refused it
+    [[nodiscard]] bool shorten(std::uint64_t at, const OutgoingMessage& rest) noexcept;
     /// The first message that was not taken.
     ///
     /// @param number  of this file, for the message's place
@@ -97,6 +105,8 @@ public:
 
 private:
     void write(const OutgoingMessage& message, bool stays_in_memory, bool keeps_numbers);
+    void make_frame(SpoolFrame& frame, const OutgoingMessage& message, std::uint64_t at);
+    [[nodiscard]] bool shorten_frame(std::uint64_t at, const OutgoingMessage& rest);
     void find_frames();
     void note_frame(const SpoolFrame& frame);
     void give_up_gap(std::uint64_t from, std::uint64_t end);
@@ -105,7 +115,9 @@ private:
     [[nodiscard]] bool is_needed(const SpoolFrame& frame) const noexcept;
     [[nodiscard]] bool is_done_mark(std::uint32_t mark) const noexcept;
     [[nodiscard]] RecordTally records_of(const SpoolFrame& frame) const noexcept;
-    [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame) const;
+    [[nodiscard]] SpoolAccount account_of(const SpoolFrame& frame, std::uint64_t at);
+    void take_ranges(const SpoolFrame& frame);
+    void read_ranges(const SpoolFrame& frame, std::uint64_t at);
     [[nodiscard]] std::optional<OutgoingMessage> read_message(const SpoolFrame& frame,
                                                               std::uint64_t at);
     [[nodiscard]] std::optional<std::size_t> layout_of(const SpoolFrame& frame) const noexcept;
@@ -133,6 +145,7 @@ private:
     std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;  ///< from, end; until adopt()
     std::optional<std::uint64_t> cut_at_;  ///< octets to which adopt() cuts the file
     std::vector<RecordEntry> entries_;     ///< of the own frame that was read last
+    std::vector<NumberRange> ranges_;      ///< of the frame that was read, or is written
     std::vector<std::byte> buffer_;
 };
 

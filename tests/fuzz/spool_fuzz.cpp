@@ -32,6 +32,17 @@ using namespace tributary;
 namespace {
 
 const SpoolContent kMessages{.fingerprint = 7};
+constexpr std::uint64_t kStream = 3;
+
+/// Two records of each message, by its last octet.
+std::uint64_t visit_numbers(MessageView octets, const NumberRangeHandler& handler) {
+    const auto first = std::to_integer<std::uint64_t>(octets.back());
+    handler({.stream = kStream, .first = first, .last = first});
+    handler({.stream = kStream, .first = first + 100, .last = first + 100});
+    return 0;
+}
+
+const SpoolContent kNumbered{.fingerprint = 7, .visit_numbers = visit_numbers};
 constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TunnelGroup>(), FlowDirection::biflow);
 constexpr std::size_t kMostChanges = 8;
 
@@ -95,8 +106,9 @@ void demand_content(const OutgoingMessage& message, const SpoolContent& content)
 }
 
 /// Takes all there is. @return  the records that were sent or lost
-RecordTally take_all(Spool& spool, const SpoolContent& content) {
+RecordTally take_all(Spool& spool, const SpoolContent& content, std::uint64_t* numbers = nullptr) {
     RecordTally sum;
+    std::uint64_t known = 0;
     while (const std::optional<OutgoingMessage> message = spool.take()) {
         demand_content(*message, content);
         demand(message->latest_end >= kFirstTimestamp && message->latest_end <= kLastTimestamp);
@@ -104,12 +116,19 @@ RecordTally take_all(Spool& spool, const SpoolContent& content) {
             sum += entry.tally();
         }
         sum += message->inherited;
+        known += message->data_records;
         spool.done(*message->place);
     }
     demand(!spool.has_untaken());
     for (const Spool::Account& account : spool.take_damaged()) {
         demand(account.is_damaged || account.is_unusable);  // of another layout
         sum += account.tally;
+        for (const NumberRange& range : account.ranges) {
+            known += range.last - range.first + 1;
+        }
+    }
+    if (numbers != nullptr) {
+        *numbers = known;
     }
     return sum;
 }
@@ -127,7 +146,9 @@ void mend_headers(std::vector<std::byte>& octets, std::size_t record_bytes) {
             frame.octets = frame.entries * static_cast<std::uint32_t>(record_bytes);
             frame.data_records = frame.entries;
         }
-        frame.tally.records = frame.entries;
+        const std::uint64_t ranges =
+            std::min<std::uint64_t>(frame.tally.records % 4, frame.entries);
+        frame.tally.records = frame.entries - ranges;
         const std::size_t payload =
             std::min<std::size_t>(frame.payload(), octets.size() - at - sizeof frame);
         const std::size_t message = std::min<std::size_t>(frame.octets, payload);
@@ -145,12 +166,17 @@ void write_file(const std::string& name, std::span<const std::byte> octets) {
     demand(write_at(file.get(), octets, 0));
 }
 
-/// @param how  1: the file's header is right; 2: those of its frames are; 8: it has records
+/// @param how  8: records; 16: messages with numbers; otherwise messages
+SpoolContent content_of(unsigned how) {
+    if ((how & 8U) != 0) {
+        return {.fingerprint = fingerprint_of(kLayout), .record_bytes = record_size(kLayout)};
+    }
+    return (how & 16U) != 0 ? kNumbered : kMessages;
+}
+
+/// @param how  1: the file's header is right; 2: those of its frames are; others: content_of()
 void inherit(unsigned how, std::span<const std::byte> data) {
-    const SpoolContent content = (how & 8U) != 0
-                                     ? SpoolContent{.fingerprint = fingerprint_of(kLayout),
-                                                    .record_bytes = record_size(kLayout)}
-                                     : kMessages;
+    const SpoolContent content = content_of(how);
     std::vector<std::byte> octets(data.begin(), data.end());
     const SpoolFileHeader header{.fingerprint = content.fingerprint};
     if ((how & 1U) != 0 && octets.size() >= sizeof header) {
@@ -183,8 +209,8 @@ void inherit(unsigned how, std::span<const std::byte> data) {
 }
 
 /// Changes octets of a file that is in use, and its end.
-void change_own(std::span<const std::byte> data) {
-    Spool spool({.directory = directory(), .max_octets = 1U << 23U}, kMessages);
+void change_own(const SpoolContent& content, std::span<const std::byte> data) {
+    Spool spool({.directory = directory(), .max_octets = 1U << 23U}, content);
     spool.adopt();
     spool.keep_numbers(true);
     RecordTally written;
@@ -215,8 +241,10 @@ void change_own(std::span<const std::byte> data) {
         data = data.subspan(3);
     }
     write();
-    RecordTally known = take_all(spool, kMessages);
+    std::uint64_t numbers = 0;
+    const RecordTally known = take_all(spool, content, &numbers);
     demand(known == written);
+    demand(!content.visit_numbers || numbers == number);  // each was sent, or is lost by its name
     demand(spool.octets() == 0);
 }
 
@@ -231,7 +259,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(::unlink((directory() + "/" + spool_file_name(1)).c_str()) == 0);
     const auto octets = std::as_bytes(std::span(data + 1, size - 1));
     if ((data[0] & 4U) != 0) {
-        change_own(octets);
+        change_own(content_of(data[0] & 16U), octets);
     } else {
         inherit(data[0], octets);
     }

@@ -39,6 +39,43 @@ struct SpooledExport : GroupExport {
     }
 };
 
+/// An export whose collector is away until listen(), and reads what no IPFIX decoder understands.
+struct SpooledText : SpooledExport {
+    explicit SpooledText(const TemporaryDirectory& directory,
+                         std::uint64_t max_octets = std::uint64_t{1} << 26U)
+        : SpooledExport(directory, max_octets) {
+        collectors[0].go_away();
+    }
+    void listen() {
+        listener = bind_loopback(SOCK_STREAM, collectors[0].port());
+        REQUIRE(::listen(listener.get(), 1) == 0);
+    }
+    void run_and_read(milliseconds lasting) {
+        for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
+            run(milliseconds{50});
+            if (!connection && listener) {
+                connection = accept_one(listener);
+            }
+            const auto octets = connection ? receive(connection) : std::nullopt;
+            for (const std::byte octet : octets.value_or(std::vector<std::byte>{})) {
+                text += static_cast<char>(octet);
+            }
+        }
+    }
+    void leave(std::uint16_t records) {
+        start();
+        put(0, records);
+        run(milliseconds{100});
+        finish();
+        CHECK(spooled() == records);
+        worker.reset();
+    }
+
+    FileDescriptor listener;
+    FileDescriptor connection;
+    std::string text;
+};
+
 /// An export with its collector away until the end: all records stay in the spool.
 inline void leave_in_spool(const TemporaryDirectory& directory, std::uint16_t records) {
     SpooledExport exports(directory);

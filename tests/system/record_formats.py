@@ -202,6 +202,38 @@ class Offline(Case):
             {"stream": numbers["stream"], "first": 0, "last": harness.DEMO_FLOWS - 1, "cause": "collector_away"}]})
         self.assertEqual(account["lost_by_cause"]["collector_away"], harness.DEMO_FLOWS)
 
+    def test_the_numbers_that_a_full_spool_has_lost(self):
+        """Those of a former process are named by the next one, and those that arrive are all others."""
+        flows, port, streams = 20_000, harness.free_port(), []
+        capture = many_flows(self.path("many.pcap"), flows)
+        spool = ("transport: tcp, host: 127.0.0.1, port: %d, format: json, buffer: 65536, spool: {directory: %s, max-size: %%d}"
+                 % (port, self.path("spool")))
+        lost = set()
+
+        def note(ledger, octets):
+            account, = ledger["collectors"]
+            self.assertEqual((account["numbers"]["next"], account["numbers"]["unlisted"]), (flows, 0))
+            self.assertLessEqual(account["spool_octets"], octets)
+            ranges = account["numbers"]["lost"]
+            listed = {(each["stream"], number) for each in ranges for number in range(each["first"], each["last"] + 1)}
+            self.assertEqual({each["cause"] for each in ranges}, {"spool_full"})
+            self.assertEqual(len(listed), account["lost_by_cause"]["spool_full"])
+            self.assertEqual(lost & listed, set())
+            lost.update(listed)
+            streams.append(account["numbers"]["stream"])
+        for octets in (9 << 20, 8 << 20):
+            ledger, _ = self.run_offline(spool % octets, "export.drain-timeout=0.2", capture=capture, expect=harness.EX_IOERR)
+            note(ledger, octets)
+        self.assertEqual({stream for stream, _ in lost}, set(streams))  # the second has lost of both
+        with Collector(port=port) as collector:
+            ledger, _ = self.run_offline(spool % (1 << 24))
+        arrived = [(record["tributary:streamId"], record["tributary:sequenceNumber"])
+                   for record in lines_of(bytes(collector.streams[0])) if record["tributary:streamId"] in streams]
+        self.assertEqual(ledger["collectors"][0]["numbers"]["lost"], [])
+        self.assertGreater(len(arrived), 500)
+        self.assertEqual(len(arrived) + len(lost), 2 * flows)
+        self.assertEqual(set(arrived) | lost, {(stream, number) for stream in streams for number in range(flows)})
+
     def test_what_cannot_be_is_refused(self):
         for collector, fault in (
                 ("host: 192.0.2.1, format: json", "format is json, but transport is udp"),

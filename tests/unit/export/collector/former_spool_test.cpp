@@ -77,41 +77,12 @@ CollectorFactory of_lines(std::uint32_t version, std::uint32_t oldest) {
 }
 
 /// An export of lines to a TCP port.
-struct LineExport : SpooledExport {
+struct LineExport : SpooledText {
     explicit LineExport(const TemporaryDirectory& directory, std::uint32_t version,
                         std::uint32_t oldest)
-        : SpooledExport(directory) {
-        collectors[0].go_away();
+        : SpooledText(directory) {
         factory = of_lines(version, oldest);
     }
-    void listen() {
-        listener = bind_loopback(SOCK_STREAM, collectors[0].port());
-        REQUIRE(::listen(listener.get(), 1) == 0);
-    }
-    void run_and_read(milliseconds lasting) {
-        for (const milliseconds end = uptime + lasting; uptime < end; uptime += milliseconds{50}) {
-            run(milliseconds{50});
-            if (!connection && listener) {
-                connection = accept_one(listener);
-            }
-            const auto octets = connection ? receive(connection) : std::nullopt;
-            for (const std::byte octet : octets.value_or(Octets{})) {
-                text += static_cast<char>(octet);
-            }
-        }
-    }
-    void leave(std::uint16_t records) {
-        start();
-        put(0, records);
-        run(milliseconds{100});
-        finish();
-        CHECK(spooled() == records);
-        worker.reset();
-    }
-
-    FileDescriptor listener;
-    FileDescriptor connection;
-    std::string text;
 };
 
 std::string lines(int end) {

@@ -59,15 +59,16 @@ public:
         return RecordNumber{kStream, 2 * kSecond};
     }
     [[nodiscard]] MessageView open_octets(std::size_t) const noexcept override { return octets_; }
-    void lose_numbers(MessageView octets, std::string_view cause,
-                      LostNumbers& lost) const noexcept override {
+    std::uint64_t visit_numbers(MessageView octets,
+                                const NumberRangeHandler& handler) const override {
         RecordItems items(octets);
         while (const auto item = items.next()) {
             const std::string text(reinterpret_cast<const char*>(item->value.data()),
                                    item->value.size());
             const std::uint64_t number = std::stoul(text) + (text.ends_with('\'') ? kSecond : 0);
-            lost.add({kStream, number, number, cause});
+            handler({kStream, number, number});
         }
+        return 0;
     }
 
 private:
