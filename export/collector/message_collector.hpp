@@ -163,6 +163,7 @@ private:
                        std::optional<std::chrono::nanoseconds> opened_at, ExportTime now) noexcept;
     void settle_items(OutgoingMessage& message, std::span<const ItemOutcome> items,
                       ExportTime now) noexcept;
+    void shorten_on_disk(OutgoingMessage& rest) noexcept;
     void pump(ExportTime now);
     void stage(ExportTime now);
     void log_pace(ExportTime now);

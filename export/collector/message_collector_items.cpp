@@ -163,15 +163,23 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
         }
         index += count;
     }
-    if (read > sent) {
-        release(message);  // what stays is another message than the one on the disk
-        message.place.reset();
-    }
     message.data_records = sent;
     message.entries.resize(kept);
     message.records.resize(kept * kept_octets);
     message.inherited = is_inherited ? inherited : RecordTally{};
     messages_.shorten(message, octets);
+    if (read > sent && octets > 0) {
+        shorten_on_disk(message);
+    }
+}
+
+/// What stays is another message than the one on the disk.
+void MessageCollector::shorten_on_disk(OutgoingMessage& rest) noexcept {
+    if (group_spool_ != nullptr) {
+        release(rest);
+    } else {
+        spool_queue_.shorten(rest);
+    }
 }
 
 /// Notes the numbers of a lost record's items that the collector does not have for sure.

@@ -79,10 +79,7 @@ bool SpoolQueue::copy_all(MessageStages& messages, ExportTime now) {
         return true;  // they were written before
     }
     const auto copy = [&](OutgoingMessage& message) {
-        // A message of a former process whose place was given up, since a part of it has arrived:
-        // a frame has the account of this process's records alone.
-        const bool is_inherited = message.inherited.records > 0;
-        return message.place || message.is_made_anew() || is_inherited || write(message, true, now);
+        return message.place || message.is_made_anew() || write(message, true, now);
     };
     return std::ranges::all_of(messages.oldest_first(), [&](MessageStages::Stage* stage) {
         return std::ranges::all_of(*stage, copy);

@@ -14,6 +14,7 @@
 #include "export/collector/message_collector.hpp"
 #include "export/record_items.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -22,6 +23,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kRecordsPerMessage = 10;
+constexpr std::size_t kSmallBuffer = 900;  ///< octets: three messages or so, of which two wait
 
 /// Each record is an item with its source port as value, and every third one is two items, as the
 /// uniflows of a biflow are.
@@ -44,6 +46,7 @@ public:
     void close(OutgoingMessage& open, ExportTime) override {
         open.octets = octets_;
         open.data_records = static_cast<std::uint32_t>(items_);
+        open.latest_end = record_of(0).core.end;
         discard(open);
     }
     void discard(OutgoingMessage&) noexcept override {
@@ -51,7 +54,15 @@ public:
         records_ = 0;
         items_ = 0;
     }
-    [[nodiscard]] SpoolContent spool_content() const override { return {}; }
+    [[nodiscard]] SpoolContent spool_content() const override {
+        return {.format = "items",
+                .version = 1,
+                .oldest_version = 1,
+                .is_message = are_items,
+                .visit_numbers = [this](MessageView octets, const NumberRangeHandler& handler) {
+                    return visit_numbers(octets, handler);
+                }};
+    }
     /// Numbers of records are their ports, and of second items those beyond kSecond.
     static constexpr std::uint64_t kSecond = 1000;
     static constexpr std::uint64_t kStream = 5;
@@ -99,6 +110,7 @@ public:
     }
     void close(OutgoingMessage& open, ExportTime) override {
         const std::vector<RecordEntry> entries = std::exchange(open.entries, {});
+        open.latest_end = record_of(0).core.end;
         for (unsigned lane = 0; lane < kLanes; ++lane) {
             std::string first;
             RecordTally tally;
@@ -116,7 +128,9 @@ public:
         records_.clear();
     }
     void discard(OutgoingMessage&) noexcept override { records_.clear(); }
-    [[nodiscard]] SpoolContent spool_content() const override { return {}; }
+    [[nodiscard]] SpoolContent spool_content() const override {
+        return {.format = "lanes", .version = 1, .oldest_version = 1, .is_message = are_items};
+    }
 
 private:
     struct Seen {
@@ -194,9 +208,11 @@ private:
 };
 
 struct Export {
+    /// @param spool  its directory; empty: there is none
     explicit Export(Script& script,
-                    std::unique_ptr<MessageFormat> format = std::make_unique<ItemFormat>())
-        : options(collectors()),
+                    std::unique_ptr<MessageFormat> format = std::make_unique<ItemFormat>(),
+                    const std::string& spool = {})
+        : options(collectors(spool)),
           collector({.options = options,
                      .option = 0,
                      .metering = metering,
@@ -208,9 +224,13 @@ struct Export {
                         return std::make_unique<ScriptedTransport>(script);
                     }) {}
 
-    static ExportOptions collectors() {
+    static ExportOptions collectors(const std::string& spool) {
         ExportOptions options = without_options_records();
         options.collectors.resize(1);
+        if (!spool.empty()) {
+            options.collectors[0].buffer = kSmallBuffer;
+            options.collectors[0].spool = {.directory = spool, .max_octets = 1U << 20U};
+        }
         options.collectors[0].transport = TransportKind::tcp;
         return options;
     }
@@ -232,6 +252,23 @@ struct Export {
         now += milliseconds{2000};
         collector.advance(at(now));
         collector.send_what_can_leave(at(now));
+    }
+    /// An orderly end, without waiting for outcomes.
+    void end() {
+        collector.abandon(at(now));
+        REQUIRE(collector.flush(at(now)));
+        collector.close();
+    }
+    /// The collector's own account adds up.
+    void check_account(std::uint64_t records) const {
+        const CollectorCounters& account = counters.collectors[0];
+        std::uint64_t sum = account.records.read().records + account.spooled.read().records;
+        for (const RecordCounter& cause : account.lost) {
+            sum += cause.read().records;
+        }
+        CHECK(sum == records);
+        CHECK(account.read_lost(ExportLoss::write_failed).records == 0);
+        CHECK(account.errors.read() == 0);
     }
     [[nodiscard]] std::uint64_t lost(ExportLoss cause) const {
         CHECK(counters.queues[0].read_lost(cause) == counters.collectors[0].read_lost(cause));
@@ -435,4 +472,152 @@ TEST_CASE("MessageCollector: the records of an item have its outcome, and no oth
     CHECK(exports.counters.queues[0].exported.read() ==
           RecordTally{5, 50 + 0 + 4 + 8 + 3 + 7, 5000});
     CHECK_FALSE(exports.collector.is_waiting());
+}
+
+namespace {
+
+ItemOutcome all_delivered(const std::string& /*value*/) { return ItemOutcome::delivered; }
+
+/// The items of ports, in order; of each third port there are two.
+std::vector<std::string> items_of(const std::vector<int>& ports) {
+    std::vector<std::string> items;
+    for (const int port : ports) {
+        items.push_back(std::to_string(port));
+        if (port % 3 == 0) {
+            items.push_back(std::to_string(port) + "'");
+        }
+    }
+    return items;
+}
+
+/// All that a process finds in the spool and sends, in order.
+std::vector<std::string> sent_by_next(Script& script, const TemporaryDirectory& spool,
+                                      std::uint64_t records) {
+    Export next(script, std::make_unique<ItemFormat>(), spool.path());
+    std::vector<std::string> sent;
+    script.outcome = all_delivered;
+    script.sent.clear();
+    for (int turn = 0; turn < 100 && (turn == 0 || next.collector.is_waiting()); ++turn) {
+        next.turn();
+        sent.insert(sent.end(), script.sent.begin(), script.sent.end());
+        script.ends = true;
+        next.collector.advance(at(next.now));
+    }
+    CHECK(next.counters.collectors[0].inherited.read().records == records);
+    CHECK(next.counters.collectors[0].records.read() ==
+          RecordTally{records, 10 * records, 1000 * records});
+    next.end();
+    next.check_account(records);
+    return sent;
+}
+
+}  // namespace
+
+TEST_CASE("MessageCollector: what is left of an inherited message stays in the spool, in its order",
+          "[export][unit]") {
+    const TemporaryDirectory spool;
+    Script script;
+    {
+        Export former(script, std::make_unique<ItemFormat>(), spool.path());
+        former.put(0, 60);
+        former.turn();
+        former.end();
+        former.check_account(60);
+        CHECK(former.counters.queues[0].spooled.read().records == 60);
+    }
+    const bool is_killed = GENERATE(false, true);
+    std::vector<int> rest;
+    {
+        Export next(script, std::make_unique<ItemFormat>(), spool.path());
+        script.sent.clear();
+        next.turn();
+        const std::size_t sent = script.sent.size();
+        REQUIRE(sent > 10);
+        REQUIRE(sent < 60);  // others wait in the spool
+        const int last = port_of(script.sent.back());
+        script.outcome = [](const std::string& value) {
+            if (port_of(value) == 4) {
+                return ItemOutcome::unconfirmed;
+            }
+            return port_of(value) % 2 == 0 ? ItemOutcome::delivered : ItemOutcome::not_sent;
+        };
+        script.ends = true;
+        next.collector.advance(at(next.now));
+        CHECK(script.ends == false);
+        for (int port = 0; port < 60; ++port) {
+            if (port % 2 == 1 || port > last) {
+                rest.push_back(port);
+            }
+        }
+        CHECK(next.lost_numbers() == std::vector<LostRange>{{5, 4, 4, "unconfirmed"}});
+        if (!is_killed) {
+            next.end();
+            next.check_account(60);
+            CHECK(next.counters.collectors[0].spooled.read().records == rest.size());
+        }
+    }
+    CHECK(sent_by_next(script, spool, rest.size()) == items_of(rest));
+    std::ranges::sort(script.arrived);
+    CHECK(std::ranges::adjacent_find(script.arrived) == script.arrived.end());
+    CHECK(script.arrived.size() == 60 + 20 - 1);
+}
+
+TEST_CASE("MessageCollector: what is left of a message stays in front of newer ones in the spool",
+          "[export][unit]") {
+    const TemporaryDirectory spool;
+    Script script;
+    std::vector<int> rest;
+    {
+        Export exports(script, std::make_unique<ItemFormat>(), spool.path());
+        exports.put(0, 10);
+        exports.turn();
+        REQUIRE(script.sent.size() == 14);
+        exports.put(10, 60);  // some of it goes to the spool, and what was sent, too
+        exports.collector.advance(at(exports.now));
+        script.outcome = [](const std::string& value) {
+            return port_of(value) < 5 ? ItemOutcome::delivered : ItemOutcome::not_sent;
+        };
+        script.ends = true;
+        exports.collector.advance(at(exports.now));
+        exports.end();
+        exports.check_account(60);
+        CHECK(exports.counters.queues[0].exported.read().records == 5);
+        CHECK(exports.counters.queues[0].spooled.read().records == 55);
+        for (int port = 5; port < 60; ++port) {
+            rest.push_back(port);
+        }
+    }
+    CHECK(sent_by_next(script, spool, 55) == items_of(rest));
+}
+
+TEST_CASE("MessageCollector: of an inherited message with items of many records, the rest stays",
+          "[export][unit]") {
+    const TemporaryDirectory spool;
+    Script script;
+    {
+        Export former(script, std::make_unique<LaneFormat>(), spool.path());
+        former.packets_more = 1;
+        former.put(0, 10);
+        former.turn();
+        former.end();
+    }
+    {
+        Export next(script, std::make_unique<LaneFormat>(), spool.path());
+        next.turn();
+        script.outcome = [](const std::string& value) {
+            return value == "0" || value == "2" ? ItemOutcome::delivered : ItemOutcome::not_sent;
+        };
+        script.ends = true;
+        next.turn();
+        next.end();
+        next.check_account(10);
+        CHECK(next.counters.collectors[0].spooled.read() ==
+              RecordTally{5, 50 + 1 + 5 + 9 + 3 + 7, 5000});
+    }
+    Export last(script, std::make_unique<LaneFormat>(), spool.path());
+    script.sent.clear();
+    last.turn();
+    CHECK(script.sent == std::vector<std::string>{"1", "3"});
+    CHECK(last.counters.collectors[0].inherited.read() ==
+          RecordTally{5, 50 + 1 + 5 + 9 + 3 + 7, 5000});
 }
