@@ -81,12 +81,9 @@ void JsonEncoder::add_layout(const ExportOptions& options, const MeteringProcess
         std::size_t most = 0;
         for (const TemplateField& field : shape.made.fields) {
             const SentElement& sent = elements.of(field);
-            const IpfixType type = type_of(field.encoding);
             Member member{.name = *names_.insert(",\"" + json_name(sent) + "\":").first,
                           .octets = octets_of(field.encoding),
-                          .form = sent.element->owner == ElementOwner::iana
-                                      ? json_form(type, sent.element->name)
-                                      : json_form(type)};
+                          .form = json_form(sent, field.encoding)};
             const bool is_text = has_length(field.encoding);
             most += member.name.size() +
                     most_json_octets(member.form, is_text ? field.text_octets : member.octets);

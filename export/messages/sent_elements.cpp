@@ -41,6 +41,12 @@ void SentElements::add(const FieldElement& element) {
                          SentElement{.element = &element, .is_reverse = true});
 }
 
+JsonForm json_form(const SentElement& sent, Encoding encoding) noexcept {
+    const IpfixType type = type_of(encoding);
+    return sent.element->owner == ElementOwner::iana ? json_form(type, sent.element->name)
+                                                     : json_form(type);
+}
+
 std::string json_name(const SentElement& sent) {
     const FieldElement& element = *sent.element;
     const std::string_view scope = scope_of(element.owner);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "export/ipfix/record_elements.hpp"
+#include "export/messages/json_value.hpp"
 #include "flowcache/fields/field_element.hpp"
 
 namespace tributary {
@@ -49,6 +50,9 @@ private:
     rest = rest.subspan(length);
     return value;
 }
+
+/// How JSON writes the element's values.
+[[nodiscard]] JsonForm json_form(const SentElement& sent, Encoding encoding) noexcept;
 
 /// The name of an element as IPFIXcol2's JSON output has it: "iana:octetDeltaCount",
 /// "iana@reverse:octetDeltaCount@reverse", "tributary:tunnelId@reverse". ntop's reverse elements
