@@ -13,6 +13,10 @@
 #include "conf/address_rules.hpp"
 #include "conf/config_error.hpp"
 #include "conf/config_section.hpp"
+#include "export/ipfix/encoder_options.hpp"
+#include "export/ipfix/named_field.hpp"
+#include "export/metering_process.hpp"
+#include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 namespace {
@@ -135,6 +139,45 @@ void refuse_options_records(const CollectorOptions& collector, const Section& se
     const std::string no_options = words + "no options records go to topics)";
     section.demand("sampling", collector.sampling == unset.sampling, no_options);
     section.demand("options", collector.options == unset.options, no_options);
+}
+
+/// Whether some record of this collector has the element by which messages go to partitions.
+bool has_key_field(const Config& config, const CollectorOptions& collector) {
+    MeteringProcess metering{
+        .layout = RecordLayout::of(effective_groups(config.export_.fields, config.flows),
+                                   config.flows.direction),
+        .key = config.flows.key};
+    for (const InputOptions& input : config.inputs) {
+        metering.interfaces.emplace_back().sampling = {.one_in = input.sampling,
+                                                       .method = input.sampling_method};
+    }
+    const ExportOptions own = encoder_options(config.export_, collector, metering);
+    const auto fields =
+        fields_named(collector.kafka.key_field, metering_as_sent(metering, collector).layout,
+                     own.timestamps, element_choice(own, metering.key));
+    return std::ranges::any_of(fields, [](const auto& field) { return field.has_value(); });
+}
+
+void check_key_field(const Config& config, CollectorOptions collector, const Section& section) {
+    const RecordLayout layout = RecordLayout::of(
+        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    if (collector.kafka.key != KafkaKey::field || record_kinds(layout) > kMostRecordKinds) {
+        return;
+    }
+    const std::string given = " is " + collector.kafka.key_field + ", but ";
+    const bool is_of_many = collector.format == RecordFormatKind::ipfix ||
+                            collector.format == RecordFormatKind::rawflow;
+    section.demand("key", !is_of_many,
+                   given + "format is " + format_name(collector.format) +
+                       "; must be flow or none (or format json or flowmessage, of which a message "
+                       "has one record)");
+    if (collector.format == RecordFormatKind::flowmessage) {
+        collector.direction = FlowDirection::uniflow;
+    }
+    section.demand("key", is_of_many || has_key_field(config, collector),
+                   given +
+                       "no record has this element; must be flow, none or an element that "
+                       "records have (export.fields and flows decide)");
 }
 
 /// The keys of IPFIX alone.
@@ -330,6 +373,9 @@ void check_alone(const Config& config, std::size_t index, const Section& section
     check_tls(collector, section);
     check_spool(collector, config.export_.mode, section);
     check_rate(collector, section);
+    if (!faults.is_unread("flows") && !faults.is_unread("export.fields")) {
+        check_key_field(config, collector, section);
+    }
     if (!faults.is_unread("flows.direction") && !faults.is_unread("flows.tcp-analysis")) {
         check_direction(collector, config.flows.direction, section);
         check_mtu(collector, config.flows, section);

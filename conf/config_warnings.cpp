@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "conf/collector_profiles.hpp"
@@ -100,6 +101,28 @@ void warn_of_idle_packet_keys(const Options& options, const std::string& section
                      section + ".sampling-method", "sampling is 1", warnings);
 }
 
+/// Warns of a key that is the address of one IP version.
+void warn_of_one_version(const std::string& element, const std::string& key, Warnings& warnings) {
+    for (const std::string_view version : {"IPv4", "IPv6"}) {
+        const std::size_t at = element.find(std::string(version) + "Address");
+        if (at != std::string::npos) {
+            std::string both = element;
+            both.replace(at, version.size(), "IP");
+            warnings.push_back(key + " is " + element +
+                               ": records of the other IP version have no key; " + both +
+                               " is of both");
+        }
+    }
+}
+
+void warn_of_topics(const Config& config, Warnings& warnings) {
+    const std::vector<CollectorOptions>& collectors = config.export_.collectors;
+    for (std::size_t i = 0; i < collectors.size(); ++i) {
+        warn_of_one_version(collectors[i].kafka.key_field,
+                            "export.collectors." + std::to_string(i) + ".key", warnings);
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> warnings_about(const Config& config) {
@@ -111,6 +134,7 @@ std::vector<std::string> warnings_about(const Config& config) {
         warn_of_idle_packet_keys(config.inputs[i], "inputs." + std::to_string(i), warnings);
     }
     warn_of_idle_packet_keys(config.read, "read", warnings);
+    warn_of_topics(config, warnings);
     for (std::string& line : profile_warnings(config)) {
         warnings.push_back(std::move(line));
     }

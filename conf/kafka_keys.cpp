@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conf/rules.hpp"
+#include "export/ipfix/named_field.hpp"
 
 namespace tributary {
 namespace {
@@ -22,7 +23,9 @@ Rule<CollectorOptions> of_kafka(const Rule<KafkaOptions>& rule) {
         .accept = [rule](
                       const YamlNode& node,
                       CollectorOptions& collector) { return rule.accept(node, collector.kafka); },
-        .yaml = [rule](const CollectorOptions& collector) { return rule.yaml(collector.kafka); }};
+        .yaml = [rule](const CollectorOptions& collector) { return rule.yaml(collector.kafka); },
+        .hint = rule.hint,
+        .advice = rule.advice};
 }
 
 /// librdkafka's properties whose values are secrets.
@@ -80,6 +83,42 @@ bool is_open_property(std::string_view name) {
     return !name.empty() && !is_secret(name) && !is_set_here(name);
 }
 
+const std::vector<Word<KafkaKey>>& key_words() {
+    static const std::vector<Word<KafkaKey>> words{{"flow", KafkaKey::flow},
+                                                   {"none", KafkaKey::none}};
+    return words;
+}
+
+bool accept_key(const YamlNode& node, KafkaOptions& kafka) {
+    if (const auto* const word = find_word(key_words(), node.text)) {
+        kafka.key = word->meaning;
+        kafka.key_field.clear();
+        return is_scalar(node);
+    }
+    kafka.key = KafkaKey::field;
+    kafka.key_field = node.text;
+    return is_scalar(node) && std::ranges::binary_search(field_names(), node.text);
+}
+
+/// The words, or the name of an element.
+Rule<KafkaOptions> message_key() {
+    const Rule<KafkaOptions> of_words = choice(&KafkaOptions::key, key_words());
+    return {.limits = "flow, none or the name of an element",
+            .accept = accept_key,
+            .yaml =
+                [of_words](const KafkaOptions& kafka) {
+                    return kafka.key == KafkaKey::field ? kafka.key_field : of_words.yaml(kafka);
+                },
+            .hint =
+                [](std::string_view text) {
+                    std::vector<std::string> names = field_names();
+                    for (const Word<KafkaKey>& word : key_words()) {
+                        names.emplace_back(word.text);
+                    }
+                    return closest(text, names);
+                }};
+}
+
 }  // namespace
 
 std::vector<Key<CollectorOptions>> kafka_keys() {
@@ -91,10 +130,12 @@ std::vector<Key<CollectorOptions>> kafka_keys() {
             "some brokers of the cluster, for transport kafka"),
         value("topic", of_kafka(text(&O::topic, "the name of a topic or \"\"", is_word_or_empty)),
               "the topic that records go to, for kafka; the probe does not create it"),
-        value("key",
-              of_kafka(choice(&O::key, {{"flow", KafkaKey::flow}, {"none", KafkaKey::none}})),
+        value("key", of_kafka(message_key()),
               "for kafka: flow: all records of a flow, of both directions, go to one partition, in "
-              "order; none: records go to the partitions in turn"),
+              "order; none: records go to the partitions in turn; an element of docs/fields.md, or "
+              "sourceIPAddress and the like for both IP versions: its value is the key of a "
+              "message, and records with the same key go to one partition, in order, for json and "
+              "flowmessage"),
         value("delimited", of_kafka(flag(&O::delimited)),
               "for kafka with format flowmessage: each message has its length in front, as those "
               "that goflow2 sends, and ClickHouse's format Protobuf reads; false: it is bare, for "

@@ -106,8 +106,9 @@ struct TlsOptions {
 
 /// Which records a broker keeps in order, on one partition.
 enum class KafkaKey : std::uint8_t {
-    flow,  ///< those of a flow, of both directions and from all queues
-    none,  ///< none: records go to the partitions in turn
+    flow,   ///< those of a flow, of both directions and from all queues
+    none,   ///< none: records go to the partitions in turn
+    field,  ///< those with one value of an element
 };
 
 /// A topic of Kafka.
@@ -115,6 +116,7 @@ struct KafkaOptions {
     std::string brokers;  ///< some of the cluster, "host:port,host:port"
     std::string topic;
     KafkaKey key{};
+    std::string key_field;  ///< with KafkaKey::field: of field_names()
     bool delimited = true;  ///< FlowMessages have their lengths in front, as goflow2's have
     std::string compression = "lz4";                ///< as librdkafka names it
     std::map<std::string, std::string> properties;  ///< of librdkafka

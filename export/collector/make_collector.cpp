@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which class a collector is, and which format its messages have, by its options.
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "export/kafka/item_framing.hpp"
 #include "export/kafka/kafka_transport.hpp"
 #include "export/messages/csv_encoder.hpp"
+#include "export/messages/element_text.hpp"
 #include "export/messages/flow_csv.hpp"
 #include "export/messages/flow_message_encoder.hpp"
 #include "export/messages/json_encoder.hpp"
@@ -25,19 +27,25 @@ namespace {
 
 /// Parts the records of a topic, or of a stream or file.
 ///
-/// @param name      of the records, for spools
-/// @param otherwise not for Kafka
-std::unique_ptr<Framing> framing_of(const CollectorParts& parts, std::string_view name,
-                                    std::unique_ptr<Framing> otherwise) {
-    const CollectorOptions& collector = parts.collector();
+/// @param collector  as its records are made
+/// @param name       of the records, for spools
+/// @param otherwise  not for Kafka
+std::unique_ptr<Framing> framing_of(const CollectorParts& parts, const CollectorOptions& collector,
+                                    std::string_view name, std::unique_ptr<Framing> otherwise) {
     if (collector.transport != TransportKind::kafka) {
         return otherwise;
     }
     const bool is_delimited =
         collector.format == RecordFormatKind::flowmessage && collector.kafka.delimited;
+    std::optional<ElementText> field;
+    if (collector.kafka.key == KafkaKey::field) {
+        field.emplace(collector.kafka.key_field,
+                      encoder_options(parts.options, collector, parts.metering),
+                      metering_as_sent(parts.metering, collector));
+    }
     return std::make_unique<ItemFraming>(name,
                                          is_delimited ? ItemValue::delimited : ItemValue::bare,
-                                         collector.kafka.key, parts.metering);
+                                         collector.kafka.key, parts.metering, std::move(field));
 }
 
 std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {
@@ -46,9 +54,9 @@ std::unique_ptr<MessageFormat> make_json(const CollectorParts& parts) {
         encoder_options(parts.options, collector, parts.metering),
         metering_as_sent(parts.metering, collector), new_stream(parts.options, collector));
     return std::make_unique<RecordFormat>(
-        RecordFormatParts{
-            .encoder = std::move(encoder),
-            .framing = framing_of(parts, "json", std::make_unique<LineFraming>("json lines"))},
+        RecordFormatParts{.encoder = std::move(encoder),
+                          .framing = framing_of(parts, collector, "json",
+                                                std::make_unique<LineFraming>("json lines"))},
         collector, parts.metering);
 }
 
@@ -75,7 +83,7 @@ std::unique_ptr<MessageFormat> make_flow_messages(const CollectorParts& parts) {
     return std::make_unique<RecordFormat>(
         RecordFormatParts{
             .encoder = std::move(encoder),
-            .framing = framing_of(parts, "FlowMessages",
+            .framing = framing_of(parts, collector, "FlowMessages",
                                   std::make_unique<DelimitedFraming>("FlowMessages"))},
         collector, parts.metering);
 }

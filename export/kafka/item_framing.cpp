@@ -1,40 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/kafka/item_framing.hpp"
 
+#include <cstring>
+#include <utility>
+
 #include "export/hexadecimal.hpp"
+#include "export/kafka/murmur2.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kKeyOctets = 8;
+constexpr std::size_t kFlowOctets = 8;
+/// The bits of a key's hash that Java's producers use, because its integers are signed.
+constexpr std::uint32_t kPositive = 0x7FFF'FFFF;
+
+std::size_t most_key_octets(KafkaKey key, const std::optional<ElementText>& field) noexcept {
+    if (field) {
+        return field->most_octets();
+    }
+    return key == KafkaKey::flow ? kFlowOctets : 0;
+}
 
 }  // namespace
 
 ItemFraming::ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
-                         const MeteringProcess& metering)
+                         const MeteringProcess& metering, std::optional<ElementText> field)
     : name_((value == ItemValue::delimited ? "kafka delimited " : "kafka ") + std::string(format)),
       is_delimited_(value == ItemValue::delimited),
-      key_octets_(key == KafkaKey::flow ? kKeyOctets : 0),
+      key_(key),
+      field_(std::move(field)),
+      most_key_octets_(most_key_octets(key, field_)),
       layouts_(metering.layouts()) {}
 
 std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded,
                                   const FramedRecord& record) noexcept {
-    const std::span<std::byte> key = item.subspan(kRecordItemHeader, key_octets_);
-    std::uint32_t hash{};
-    if (key.empty()) {
-        hash = turn_++;
-    } else {
-        hash = flow_share_.of(record.bytes);
-        put_hexadecimal(hash, key);
+    const Key key = write_key(record, item.subspan(kRecordItemHeader, most_key_octets_));
+    const std::size_t value_at = kRecordItemHeader + key.octets;
+    if (key.octets < most_key_octets_) {
+        std::memmove(item.data() + value_at, item.data() + kRecordItemHeader + most_key_octets_,
+                     length_octets() + encoded);
     }
     const RecordTally tally =
         record.is_first ? tally_of(record.bytes, layouts_[record.layout]) : RecordTally{};
-    const std::span<std::byte> room = item.subspan(value_at());
+    const std::span<std::byte> room = item.subspan(value_at);
     const std::size_t octets = is_delimited_ ? delimit(room, encoded) : encoded;
-    write_item_header({.key = key, .value = room.first(octets), .hash = hash, .tally = tally},
+    write_item_header({.key = item.subspan(kRecordItemHeader, key.octets),
+                       .value = room.first(octets),
+                       .hash = key.hash,
+                       .tally = tally},
                       item);
-    return value_at() + octets;
+    return value_at + octets;
+}
+
+ItemFraming::Key ItemFraming::write_key(const FramedRecord& record,
+                                        std::span<std::byte> to) noexcept {
+    if (key_ == KafkaKey::none) {
+        return {.octets = 0, .hash = turn_++};
+    }
+    if (field_) {
+        const std::size_t octets = field_->put(record.layout, record.sent, to);
+        return octets > 0 ? Key{octets, murmur2(to.first(octets)) & kPositive}
+                          : Key{0, flow_share_.of(record.bytes)};
+    }
+    const std::uint32_t flow = flow_share_.of(record.bytes);
+    put_hexadecimal(flow, to);
+    return {.octets = to.size(), .hash = flow};
 }
 
 std::size_t ItemFraming::records_in(MessageView message) const noexcept {

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "export/flow_share.hpp"
+#include "export/messages/element_text.hpp"
 #include "export/messages/framing.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
@@ -23,16 +25,19 @@ enum class ItemValue : std::uint8_t {
 };
 
 /// Each record is an item (record_items.hpp), and so a message of its own in the topic. With
-/// KafkaKey::flow its key is the flow's number as 8 hexadecimal digits.
+/// KafkaKey::flow its key is the flow's number as 8 hexadecimal digits. With KafkaKey::field it is
+/// an element's value as text, and its partition the one that Java's producers choose for the same
+/// key; a record without the element has no key, and goes by the flow's number.
 class ItemFraming final : public Framing {
 public:
     /// @param format  of the records, for spools
     /// @param value   delimited: records have 1 .. kMostDelimited octets
+    /// @param field   with KafkaKey::field, whose value is the key
     ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
-                const MeteringProcess& metering);
+                const MeteringProcess& metering, std::optional<ElementText> field = {});
 
     [[nodiscard]] std::size_t octets_before() const noexcept override {
-        return value_at() + (is_delimited_ ? kLengthOctets : 0);
+        return kRecordItemHeader + most_key_octets_ + length_octets();
     }
     [[nodiscard]] std::size_t octets_behind() const noexcept override { return 0; }
     [[nodiscard]] std::size_t complete(std::span<std::byte> item, std::size_t encoded,
@@ -44,15 +49,24 @@ public:
     [[nodiscard]] MessageView take_record(MessageView& message) const noexcept override;
 
 private:
-    /// Where an item's value begins.
-    [[nodiscard]] std::size_t value_at() const noexcept { return kRecordItemHeader + key_octets_; }
+    struct Key {
+        std::size_t octets{};  ///< 0: there is none
+        std::uint32_t hash{};
+    };
+    [[nodiscard]] Key write_key(const FramedRecord& record, std::span<std::byte> to) noexcept;
+    /// That are kept free in front of a record for its length.
+    [[nodiscard]] std::size_t length_octets() const noexcept {
+        return is_delimited_ ? kLengthOctets : 0;
+    }
 
     std::string name_;
     bool is_delimited_;
-    std::size_t key_octets_;  ///< 0: there is no key
+    KafkaKey key_;
+    std::optional<ElementText> field_;
+    std::size_t most_key_octets_;
     std::vector<RecordLayout> layouts_;
     FlowShare flow_share_;
-    std::uint32_t turn_{};  ///< of the next record without a key
+    std::uint32_t turn_{};  ///< of the next record, with KafkaKey::none
 };
 
 }  // namespace tributary

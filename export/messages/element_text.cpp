@@ -54,9 +54,8 @@ std::uint16_t ElementText::source_of(const TemplateField& field) {
         return static_cast<std::uint16_t>(known - sources_.begin());
     }
     const SentElements elements;
-    const bool is_text = field.encoding == Encoding::text;
-    const std::size_t most =
-        is_text ? std::size_t{1} + field.text_octets : std::size_t{octets_of(field.encoding)};
+    const std::size_t most = has_length(field.encoding) ? std::size_t{1} + field.text_octets
+                                                        : std::size_t{octets_of(field.encoding)};
     sources_.push_back({.made = {.id = 0, .fields = {field}},
                         .octets = octets_of(field.encoding),
                         .form = json_form(elements.of(field), field.encoding)});
@@ -76,6 +75,9 @@ std::size_t ElementText::put(std::size_t layout, const std::byte* record,
     source.made.write(record, octets_.data());
     std::span<const std::byte> rest(octets_);
     const std::span<const std::byte> value = take_value(rest, source.octets);
+    if (value.empty()) {
+        return 0;
+    }
     if (source.form == JsonForm::text) {
         return write({reinterpret_cast<const char*>(value.data()), value.size()}, out);
     }

@@ -33,7 +33,7 @@ public:
     /// @param layout  of the record: its index in MeteringProcess
     /// @param record  as the collector gets it, aligned to 8
     /// @param out     at least most_octets()
-    /// @return  octets written; 0: the record does not have the element, or its text is empty
+    /// @return  octets written; 0: the record does not have the element, or its value is empty
     /// @cost    no memory
     [[nodiscard]] std::size_t put(std::size_t layout, const std::byte* record,
                                   std::span<std::byte> out) noexcept;

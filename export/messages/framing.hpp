@@ -11,9 +11,10 @@
 
 namespace tributary {
 
-/// A record as it came to the collector, before a biflow was split.
+/// A record as it came to the collector, and as it is encoded.
 struct FramedRecord {
-    const std::byte* bytes{};  ///< aligned to 8
+    const std::byte* bytes{};  ///< before a biflow was split; aligned to 8
+    const std::byte* sent{};   ///< the same, or one of its two uniflows; aligned to 8
     std::size_t layout{};      ///< its index in MeteringProcess
     bool is_first = true;      ///< not the second of its two uniflows
 };

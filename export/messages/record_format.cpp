@@ -37,26 +37,27 @@ AppendResult RecordFormat::append(const std::byte* record, OutgoingMessage& open
     if (kMessageLimit - to.used < most) {
         return AppendResult::message_full;
     }
-    FramedRecord framed{.bytes = record, .layout = open.layout};
+    FramedRecord framed{.bytes = record, .sent = record, .layout = open.layout};
     if (!to.splitter) {
-        add(to, record, framed);
+        add(to, framed);
     } else {
         const BiflowSplitter::Uniflows uniflows = to.splitter->split(record);
-        add(to, uniflows.first, framed);
+        framed.sent = uniflows.first;
+        add(to, framed);
         if (uniflows.second != nullptr) {
+            framed.sent = uniflows.second;
             framed.is_first = false;
-            add(to, uniflows.second, framed);
+            add(to, framed);
         }
     }
     to.latest_end = std::max(to.latest_end, latest_packet(record, to.layout));
     return AppendResult::added;
 }
 
-/// @param encoded  the record that is encoded: it, or one of its uniflows
-void RecordFormat::add(Open& to, const std::byte* encoded, const FramedRecord& record) noexcept {
+void RecordFormat::add(Open& to, const FramedRecord& record) noexcept {
     const std::span<std::byte> item = std::span(to.octets).subspan(to.used, most_octets_);
     const std::size_t octets = parts_.encoder->encode(
-        record.layout, encoded, sequence_,
+        record.layout, record.sent, sequence_,
         item.subspan(parts_.framing->octets_before(), parts_.encoder->most_octets()));
     to.used += parts_.framing->complete(item, octets, record);
     ++to.records;

@@ -83,7 +83,7 @@ private:
         Timestamp latest_end{};
     };
 
-    void add(Open& to, const std::byte* encoded, const FramedRecord& record) noexcept;
+    void add(Open& to, const FramedRecord& record) noexcept;
     void reset(Open& open) noexcept;
 
     RecordFormatParts parts_;

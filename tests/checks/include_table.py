@@ -37,7 +37,7 @@ TABLE = {
     "export/collector": (("export", "export/ipfix", "export/kafka", "export/messages", "export/spool", "export/transport", "flowcache/record"), ()),
     "export/listing": (("export", "export/ipfix", "export/messages", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
     "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
-    "conf": (("daemon/base", "export", "flowcache/record", "flowcache/table"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
+    "conf": (("daemon/base", "export", "export/ipfix", "flowcache/record", "flowcache/table"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
     "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),
     "daemon/machine": (("daemon/base", "export/threads", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
     "daemon/filter": (("conf", "daemon/base", "export/threads", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),

@@ -190,6 +190,25 @@ class KafkaProperties(CheckCase):
                     self.assertIn("collectors.0.delimited is given, but " + words, lines[0])
 
 
+class Topics(CheckCase):
+    def topic(self, keys):
+        return self.path("probe.yaml", PROBE + "export: {collectors: [{transport: kafka, brokers: '127.0.0.1:1', topic: flows, "
+                                               "%s}]}\n" % keys)
+
+    def test_key_of_an_element(self):
+        self.check_both(self.topic("format: json, key: sourceIPAddress"))
+        for wrong, begin, end in (
+                ("format: json, key: sourceAddress", "sourceAddress; must be flow, none or the name of an element (",
+                 "did you mean sourceIPAddress?"),
+                ("format: json, key: tunnelId", "tunnelId, but no record has this element; must be ", ""),
+                ("key: vlanId", "vlanId, but format is ipfix; must be flow or none ", "")):
+            with self.subTest(wrong):
+                _, lines = self.check_both(self.topic(wrong), harness.EX_CONFIG)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn("probe.yaml:4: export.collectors.0.key is " + begin, lines[0])
+                self.assertTrue(lines[0].endswith(end), lines[0])
+
+
 class TlsFiles(CheckCase):
     def collectors(self, **files):
         return self.path("probe.yaml", PROBE + "export: {collectors: [{host: 127.0.0.1, transport: tls, tls: {%s}}]}\n" % (

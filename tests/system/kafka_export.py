@@ -21,6 +21,19 @@ def setUpModule():
         KafkaCase.broker = unittest.enterModuleContext(Broker())
 
 
+def murmur2(key):
+    """The hash of a key as Java's producers use it: of 31 bits."""
+    factor, mask = 0x5BD1E995, 0xFFFFFFFF
+    value, whole = 0x9747B28C ^ len(key), len(key) & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(key[at:at + 4], "little") * factor & mask
+        value = (value * factor & mask) ^ ((word ^ word >> 24) * factor & mask)
+    if key[whole:]:
+        value = (value ^ int.from_bytes(key[whole:], "little")) * factor & mask
+    value = (value ^ value >> 13) * factor & mask
+    return (value ^ value >> 15) & 0x7FFFFFFF
+
+
 class Whole(KafkaCase):
     """Nothing breaks: the topic has what the ledger says, and no number is missing."""
 
@@ -46,6 +59,26 @@ class Whole(KafkaCase):
             topic = self.topic(self.broker, direction)
             self.assertEqual(len(topic), PARTITIONS)
             self.check_whole(ledger, topic)
+
+    def test_key_of_an_element(self):
+        """Each key is the element as the record has it, and its partition the one that other producers choose for the key."""
+        for name in ("sources", "sources-of-kcat"):
+            self.broker.create_topic(name, partitions=PARTITIONS)
+        ledger, _ = self.run_probe(self.config(self.broker.address, "key: sourceIPAddress", topic="sources"),
+                                   self.path("flows.pcap", PCAP_HEADER + packets(0, FLOWS)))
+        found = [(partition, key, json.loads(value)) for partition, messages in self.broker.messages("sources").items()
+                 for _, key, value in messages]
+        keys = {key for _, key, _ in found}
+        self.broker.kcat("-P", "-t", "sources-of-kcat", "-K", "=", "-X", "topic.partitioner=murmur2",
+                         stdin=b"".join(key + b"=x\n" for key in sorted(keys)))
+        others = {key: partition for partition, messages in self.broker.messages("sources-of-kcat").items()
+                  for _, key, _ in messages}
+        self.assertEqual(len(found), ledger["flows"]["exported"])
+        self.assertGreater(len(keys), FLOWS // 3)
+        self.assertEqual({partition for partition, _, _ in found}, set(range(PARTITIONS)))
+        for partition, key, record in found:
+            self.assertEqual(key.decode(), record["iana:sourceIPv4Address"])
+            self.assertEqual((partition, partition), (murmur2(key) % PARTITIONS, others[key]))
 
     @unittest.skipUnless(shutil.which("protoc"), "no protoc")
     def test_flow_messages(self):

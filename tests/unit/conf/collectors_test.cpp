@@ -336,3 +336,81 @@ TEST_CASE("export: a probe has a name, and an address of IPv4 or IPv6", "[conf][
               .find("export.probe.address is here; must be "
                     "an IP address") != std::string::npos);
 }
+
+TEST_CASE("collectors: the key of a topic's messages", "[conf][unit]") {
+    const std::string topic = "transport: kafka, brokers: 'h:1', topic: t, ";
+    const std::string place = "probe.yaml:4: export.collectors.0.key is ";
+    const auto kafka = [&topic](const std::string& keys) {
+        return load("inputs: [{device: net_null0}]\nexport: {collectors: [{" + topic + keys + "}]}",
+                    {}, ConfigUse::probe)
+            .config.export_.collectors[0]
+            .kafka;
+    };
+    CHECK(kafka("format: json").key == KafkaKey::flow);
+    CHECK(kafka("format: json, key: none").key == KafkaKey::none);
+    CHECK(kafka("format: json, key: sourceIPAddress").key == KafkaKey::field);
+    CHECK(kafka("format: json, key: sourceIPAddress").key_field == "sourceIPAddress");
+    CHECK(judged(topic + "format: flowmessage, key: ingressInterface") == "accepted");
+    const auto refused = [&](const std::string& key, const std::string& help) {
+        const std::string line = judged(topic + "format: json, key: " + key);
+        CHECK(line.starts_with(place + key + "; must be flow, none or the name of an element ("));
+        CHECK(line.ends_with("default flow)" + help));
+    };
+    refused("flows", "; did you mean flow?");
+    refused("sourceIpv4Address", "; did you mean sourceIPv4Address?");
+    refused("sourceAddress", "; did you mean sourceIPAddress?");
+    refused("xyz", "");
+    for (const std::string format : {"ipfix", "rawflow"}) {
+        CHECK(refusal("inputs: [{device: net_null0}]\nexport:\n  probe: {address: 192.0.2.1}\n"
+                      "  collectors: [{" +
+                          topic + "format: " + format + ", key: vlanId}]\n",
+                      {}, ConfigUse::probe) ==
+              "probe.yaml:4: export.collectors.0.key is vlanId, but format is " + format +
+                  "; must be flow or none (or format json or flowmessage, of which a message has "
+                  "one record)");
+    }
+    CHECK(
+        judged("host: h, key: vlanId") ==
+        "probe.yaml:4: export.collectors.0.key is given, but transport is not kafka; must be left "
+        "out");
+}
+
+TEST_CASE("collectors: an element that no record has is no key", "[conf][unit]") {
+    const auto with = [](const std::string& element, const std::vector<std::string>& sets) {
+        return probe_refusal(
+            "inputs: [{device: net_null0}, {device: net_null1}]\n"
+            "export: {collectors: [{transport: kafka, brokers: 'h:1', topic: t, format: json, "
+            "key: " +
+                element + "}]}\n",
+            sets);
+    };
+    const auto refused = [](const std::string& element) {
+        return "probe.yaml:2: export.collectors.0.key is " + element +
+               ", but no record has this element; must be flow, none or an element that records "
+               "have (export.fields and flows decide)";
+    };
+    struct Row {
+        const char* element;
+        const char* set;  ///< with which records have it
+    };
+    for (const Row& row :
+         {Row{"tunnelId", "flows.tunnel=inner"},
+          Row{"tcpSynTotalCount", "export.fields=[tcp-counts]"},
+          Row{"tcpFinTotalCount", "export.fields=[tcpFinTotalCount]"},
+          Row{"biflowDirection", "flows.direction=biflow"},
+          Row{"flowStartNanoseconds", "export.timestamps=nanoseconds"},
+          Row{"selectorId", "inputs.1.sampling=7"}, Row{"segments", "flows.tcp-analysis=true"},
+          Row{"unionTCPFlags", "export.collectors.0.cert-elements=true"}}) {
+        CHECK(with(row.element, {}) == refused(row.element));
+        CHECK(with(row.element, {row.set}) == "accepted");
+    }
+    CHECK(
+        with("tunnelId", {"flows.tunnel=inner", "export.collectors.0.enterprise-elements=false"}) ==
+        refused("tunnelId"));
+    CHECK(with("biflowDirection",
+               {"flows.direction=biflow", "export.collectors.0.direction=uniflow"}) ==
+          refused("biflowDirection"));
+    CHECK(with("biflowDirection",
+               {"flows.direction=biflow", "export.collectors.0.format=flowmessage"}) ==
+          refused("biflowDirection"));
+}

@@ -72,6 +72,22 @@ TEST_CASE("warnings_about: a timeout behind a connection's end is no longer than
     CHECK(warnings({"flows.tcp-end=true", "flows.idle-timeout=1"}).empty());  // the default one
 }
 
+TEST_CASE("warnings_about: a key that half of the records lack is warned of", "[conf][unit]") {
+    const auto of_topic = [](const std::string& keys) {
+        return load(
+                   "inputs: [{device: net_null0}]\n"
+                   "export: {collectors: [{transport: kafka, brokers: 'h:1', topic: t, format: "
+                   "json, " +
+                       keys + "}]}\n",
+                   {}, ConfigUse::probe)
+            .warnings;
+    };
+    CHECK(of_topic("key: sourceIPAddress").empty());
+    CHECK(of_topic("key: sourceIPv4Address") ==
+          std::vector<std::string>{"export.collectors.0.key is sourceIPv4Address: records of the "
+                                   "other IP version have no key; sourceIPAddress is of both"});
+}
+
 TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
     struct Case {
         std::string given;
