@@ -101,25 +101,60 @@ void warn_of_idle_packet_keys(const Options& options, const std::string& section
                      section + ".sampling-method", "sampling is 1", warnings);
 }
 
+/// The value of librdkafka's property; empty: it is not given.
+std::string value_of(const KafkaOptions& kafka, const std::string& property) {
+    const auto found = kafka.properties.find(property);
+    std::string value = found == kafka.properties.end() ? std::string() : found->second;
+    std::ranges::transform(value, value.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    });
+    return value;
+}
+
+/// Warns of acknowledgements that come before all replicas have a record.
+void warn_of_acks(const KafkaOptions& kafka, const std::string& properties,
+                  const std::string& property, Warnings& warnings) {
+    const std::string acks = value_of(kafka, property);
+    if (!acks.empty() && acks != "all" && acks != "-1") {
+        warnings.push_back(properties + " has " + property + " " + acks +
+                           ": records count as exported before all replicas have them, so that "
+                           "the topic may hold less than exported");
+    }
+}
+
+/// Warns of properties with which a topic's messages and the account differ.
+void warn_of_weak_delivery(const KafkaOptions& kafka, const std::string& properties,
+                           Warnings& warnings) {
+    const std::string idempotence = value_of(kafka, "enable.idempotence");
+    if (idempotence != "false" && idempotence != "f" && idempotence != "0") {
+        return;  // librdkafka refuses other acknowledgements then
+    }
+    warnings.push_back(properties +
+                       " has enable.idempotence false: messages may be in the topic twice, and in "
+                       "another order, so that it may hold more than exported and unconfirmed; "
+                       "numbers tell (docs/export.md)");
+    warn_of_acks(kafka, properties, "acks", warnings);
+    warn_of_acks(kafka, properties, "request.required.acks", warnings);
+}
+
 /// Warns of a key that is the address of one IP version.
 void warn_of_one_version(const std::string& element, const std::string& key, Warnings& warnings) {
-    for (const std::string_view version : {"IPv4", "IPv6"}) {
-        const std::size_t at = element.find(std::string(version) + "Address");
-        if (at != std::string::npos) {
-            std::string both = element;
-            both.replace(at, version.size(), "IP");
-            warnings.push_back(key + " is " + element +
-                               ": records of the other IP version have no key; " + both +
-                               " is of both");
-        }
+    constexpr std::string_view kIpv4 = "IPv4Address";
+    constexpr std::string_view kIpv6 = "IPv6Address";
+    if (element.ends_with(kIpv4) || element.ends_with(kIpv6)) {
+        const std::string both = element.substr(0, element.size() - kIpv4.size()) + "IPAddress";
+        warnings.push_back(key + " is " + element +
+                           ": records of the other IP version have no key; " + both +
+                           " is of both");
     }
 }
 
 void warn_of_topics(const Config& config, Warnings& warnings) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
-        warn_of_one_version(collectors[i].kafka.key_field,
-                            "export.collectors." + std::to_string(i) + ".key", warnings);
+        const std::string section = "export.collectors." + std::to_string(i);
+        warn_of_weak_delivery(collectors[i].kafka, section + ".properties", warnings);
+        warn_of_one_version(collectors[i].kafka.key_field, section + ".key", warnings);
     }
 }
 

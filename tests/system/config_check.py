@@ -208,6 +208,24 @@ class Topics(CheckCase):
                 self.assertIn("probe.yaml:4: export.collectors.0.key is " + begin, lines[0])
                 self.assertTrue(lines[0].endswith(end), lines[0])
 
+    def test_messages_that_may_come_twice(self):
+        _, lines = self.check_both(self.topic("format: json, properties: {enable.idempotence: false}"))
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("warning: export.collectors.0.properties has enable.idempotence false: messages may be in the topic twice",
+                      lines[0])
+
+
+class ProbeName(CheckCase):
+    def test_text_of_255_octets(self):
+        collector = "export: {probe: {name: %s}, collectors: [{transport: tcp, host: 127.0.0.1, port: 5170, format: flowmessage}]}\n"
+        self.check_both(self.path("probe.yaml", PROBE + collector % ("n" * 255)))
+        for wrong, words in (("n" * 256, "export.probe.name is nnn"), ('"a\\tb"', "export.probe.name is a"),
+                             ('"\\ud800"', "this is not YAML: invalid unicode")):
+            with self.subTest(wrong):
+                _, lines = self.check_both(self.path("probe.yaml", PROBE + collector % wrong), harness.EX_CONFIG)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn("probe.yaml:4: " + words, lines[0])
+
 
 class TlsFiles(CheckCase):
     def collectors(self, **files):

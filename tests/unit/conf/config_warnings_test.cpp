@@ -72,7 +72,8 @@ TEST_CASE("warnings_about: a timeout behind a connection's end is no longer than
     CHECK(warnings({"flows.tcp-end=true", "flows.idle-timeout=1"}).empty());  // the default one
 }
 
-TEST_CASE("warnings_about: a key that half of the records lack is warned of", "[conf][unit]") {
+TEST_CASE("warnings_about: a topic that may have messages twice, or not at all, is warned of",
+          "[conf][unit]") {
     const auto of_topic = [](const std::string& keys) {
         return load(
                    "inputs: [{device: net_null0}]\n"
@@ -82,6 +83,20 @@ TEST_CASE("warnings_about: a key that half of the records lack is warned of", "[
                    {}, ConfigUse::probe)
             .warnings;
     };
+    const std::string twice =
+        "export.collectors.0.properties has enable.idempotence false: messages may be in the topic "
+        "twice, and in another order, so that it may hold more than exported and unconfirmed; "
+        "numbers tell (docs/export.md)";
+    CHECK(of_topic("key: flow").empty());
+    CHECK(of_topic("properties: {enable.idempotence: true}").empty());
+    for (const std::string no : {"false", "False", "f", "0"}) {
+        CHECK(of_topic("properties: {enable.idempotence: " + no + "}") == std::vector{twice});
+    }
+    CHECK(of_topic("properties: {enable.idempotence: false, acks: all}") == std::vector{twice});
+    CHECK(of_topic("properties: {enable.idempotence: false, acks: 1}") ==
+          std::vector{twice, std::string("export.collectors.0.properties has acks 1: records count "
+                                         "as exported before all replicas have them, so that the "
+                                         "topic may hold less than exported")});
     CHECK(of_topic("key: sourceIPAddress").empty());
     CHECK(of_topic("key: sourceIPv4Address") ==
           std::vector<std::string>{"export.collectors.0.key is sourceIPv4Address: records of the "
