@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix/record_elements.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -378,4 +380,33 @@ TEST_CASE("elements: chosen alone, they come without the rest of their group", "
         CHECK(got.has(kReversed + 220) == (direction == FlowDirection::biflow));
         CHECK_FALSE(got.has(kReversed + 218));
     }
+}
+
+TEST_CASE("Record elements: an octet array of an added group, is sent with its length",
+          "[export][unit]") {
+    static constexpr std::array kElements{FieldElement{.name = "someOctets",
+                                                       .number = 950,
+                                                       .encoding = Encoding::octet_array,
+                                                       .offset = 1,
+                                                       .meaning = "octets",
+                                                       .owner = ElementOwner::tributary,
+                                                       .text_octets = 6}};
+    static constexpr FieldGroup kRow{.name = "octets", .elements = kElements, .octets = 8};
+    const std::optional<FieldGroupId> id = add_field_group(kRow);
+    REQUIRE(id);
+    FieldGroups groups;
+    groups.set(*id);
+    {
+        EncoderPair pair(groups);
+        Record record = record_of(1);
+        auto& group = record.group<std::array<std::uint8_t, 8>>(pair.layout.places.at(*id));
+        group = {0xee, 3, 9, 0, 255, 0, 0, 0};
+        CHECK(pair.round_trip(record).values.at(kOfEnterprise + 950) == octets({9, 0, 255}));
+        group[1] = 200;  // of a damaged disk
+        CHECK(pair.round_trip(record).values.at(kOfEnterprise + 950) ==
+              octets({9, 0, 255, 0, 0, 0}));
+        group[1] = 0;
+        CHECK(pair.round_trip(record).values.at(kOfEnterprise + 950).empty());
+    }
+    remove_last_field_group();
 }
