@@ -69,14 +69,16 @@ struct HeaderPlaces {
     }
 }
 
+/// Up to which header places are wanted.
+enum class LastHeader : std::uint8_t { transport, payload };
+
 /// The places of a packet whose IP header was found.
 ///
 /// @param fields  of the packet
 /// @param ip      where it lies
 [[nodiscard]] inline HeaderPlaces header_places(const PacketView& packet,
-                                                const PacketFields& fields,
-                                                const IpLayer& ip) noexcept {
-    const CapturedBytes bytes = CapturedBytes(packet.captured).before(ip.end);
+                                                const PacketFields& fields, const IpLayer& ip,
+                                                LastHeader last) noexcept {
     const auto place = [](std::size_t at) { return static_cast<std::uint32_t>(at); };
     HeaderPlaces places{.network = place(ip.begins_at),
                         .end = place(std::min(ip.end, packet.captured.size()))};
@@ -86,6 +88,10 @@ struct HeaderPlaces {
         return places;
     }
     places.transport = place(ip.payload_at);
+    if (last == LastHeader::transport) {
+        return places;
+    }
+    const CapturedBytes bytes = CapturedBytes(packet.captured).before(ip.end);
     const std::size_t header = transport_header_bytes(bytes, ip.payload_at, fields.protocol);
     if (header != 0) {
         places.payload = place(ip.payload_at + header);
@@ -95,7 +101,8 @@ struct HeaderPlaces {
 
 /// locate_headers() of any frame, which is parsed again.
 [[nodiscard]] HeaderPlaces walk_to_headers(const PacketView& packet, const PacketFields& fields,
-                                           const ParseOptions& options) noexcept;
+                                           const ParseOptions& options,
+                                           LastHeader last = LastHeader::payload) noexcept;
 
 /// Finds an IP packet right behind Ethernet and VLAN tags, without IPv6 extension headers.
 ///
@@ -105,7 +112,16 @@ struct HeaderPlaces {
                                         IpLayer& ip) noexcept {
     constexpr std::size_t kTypeAt = 12;
     constexpr std::size_t kTag = 4;
+    constexpr std::size_t kLeastFrame = 34;  // with an IPv4 header
     const CapturedBytes frame(packet.captured);
+    const auto untagged = frame.header<kLeastFrame>(0);
+    if (untagged && untagged.u16<kTypeAt>() == ethertype::kIpv4 && fields.ip_version == 4)
+        [[likely]] {
+        constexpr std::size_t kIpAt = kTypeAt + 2;
+        ip = {ParseStatus::ok, kIpAt + (untagged.u8<kIpAt>() & 0x0fU) * std::size_t{4},
+              kIpAt + fields.ip_bytes, kIpAt};
+        return untagged.u8<kIpAt>() >> 4U == 4;
+    }
     std::size_t at = kTypeAt;
     auto type = frame.header<2>(at);
     while (type && is_vlan_tag(type.u16<0>())) {
@@ -134,19 +150,21 @@ struct HeaderPlaces {
 /// @param packet   may hold anything; only `captured` bytes are read
 /// @param fields   what parse_packet() returned with `ok`
 /// @param options  with which it was parsed
+/// @param last     with `transport` the payload's place stays absent
 /// @return         all absent: the frame does not hold the packet of these fields
 /// @thread         any; pure
 /// @cost           some instructions where IP is right behind Ethernet and its tags and in no
 ///                 tunnel; otherwise the frame is parsed once more
 [[nodiscard]] inline HeaderPlaces locate_headers(const PacketView& packet,
                                                  const PacketFields& fields,
-                                                 const ParseOptions& options) noexcept {
+                                                 const ParseOptions& options,
+                                                 LastHeader last = LastHeader::payload) noexcept {
     IpLayer ip;
     if (packet.link_type == LinkType::ethernet && fields.tunnel.kind == TunnelKind::none &&
         find_plain_ip(packet, fields, ip)) {
-        return header_places(packet, fields, ip);
+        return header_places(packet, fields, ip, last);
     }
-    return walk_to_headers(packet, fields, options);
+    return walk_to_headers(packet, fields, options, last);
 }
 
 }  // namespace tributary

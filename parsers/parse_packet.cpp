@@ -180,7 +180,7 @@ ParseStatus parse_header_by_header(const PacketView& packet, const ParseOptions&
 }
 
 HeaderPlaces walk_to_headers(const PacketView& packet, const PacketFields& fields,
-                             const ParseOptions& options) noexcept {
+                             const ParseOptions& options, LastHeader last) noexcept {
     PacketFields again;
     IpLayer ip;
     const ParseStatus status =
@@ -188,7 +188,7 @@ HeaderPlaces walk_to_headers(const PacketView& packet, const PacketFields& field
     if (status != ParseStatus::ok || !is_same_packet(again, fields)) {
         return {};
     }
-    return header_places(packet, fields, ip);
+    return header_places(packet, fields, ip, last);
 }
 
 ParseStatus parse_packet(const PacketView& packet, const ParseOptions& options,

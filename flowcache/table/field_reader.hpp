@@ -48,6 +48,9 @@ private:
     }
 };
 
+/// Up to where readers need places of headers; each has those before.
+enum class HeaderNeed : std::uint8_t { none, transport, payload };
+
 /// A packet, and where its headers lie, if a field that is read needs that.
 struct PacketAtHand {
     const PacketView& packet;
@@ -95,9 +98,12 @@ public:
         return reader;
     }
 
-    /// Whether it needs PacketAtHand::places.
-    [[nodiscard]] bool needs_places() const noexcept {
-        return is_own() && base_ != OwnFieldBase::frame;
+    /// Up to where it needs PacketAtHand::places.
+    [[nodiscard]] HeaderNeed header_need() const noexcept {
+        if (!is_own() || base_ == OwnFieldBase::frame) {
+            return HeaderNeed::none;
+        }
+        return base_ == OwnFieldBase::payload ? HeaderNeed::payload : HeaderNeed::transport;
     }
     /// Whether it is a field of the user's own.
     [[nodiscard]] bool is_own() const noexcept { return step_ >= Step::own_number; }
@@ -272,8 +278,23 @@ private:
     }
     [[nodiscard]] std::uint64_t own_number(const PacketAtHand& at_hand) const noexcept {
         const std::byte* const octets = own_octets(at_hand);
+        if (octets == nullptr) {
+            return 0;
+        }
+        switch (octets_) {
+            case 1:
+                return load<std::uint8_t>(octets, 0);
+            case 2:
+                return __builtin_bswap16(
+                    static_cast<std::uint16_t>(load<std::uint16_t>(octets, 0)));
+            case 4:
+                return __builtin_bswap32(
+                    static_cast<std::uint32_t>(load<std::uint32_t>(octets, 0)));
+            default:
+                break;
+        }
         std::uint64_t value = 0;
-        for (std::size_t place = 0; octets != nullptr && place < octets_; ++place) {
+        for (std::size_t place = 0; place < octets_; ++place) {
             value = value << 8U | std::to_integer<std::uint64_t>(octets[place]);
         }
         return value;

@@ -16,6 +16,9 @@ HeaderPlaces places_of(const PacketView& packet, const ParseOptions& options = {
     REQUIRE(parsed.status == ParseStatus::ok);
     const HeaderPlaces places = locate_headers(packet, parsed.fields, options);
     CHECK(places == walk_to_headers(packet, parsed.fields, options));
+    HeaderPlaces without_payload = places;
+    without_payload.payload = kAbsent;
+    CHECK(locate_headers(packet, parsed.fields, options, LastHeader::transport) == without_payload);
     return places;
 }
 HeaderPlaces places_of(const Frame& frame, const ParseOptions& options = {}) {

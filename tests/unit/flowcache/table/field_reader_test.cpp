@@ -324,7 +324,9 @@ TEST_CASE("FieldReader: own fields of each base, cut at every length, are there 
                              {OwnFieldBase::payload, 6, 66, 0}}) {
         const FieldReader reader = own(each.from, each.offset, 2, OwnFieldType::unsigned16);
         CHECK(reader.is_own());
-        CHECK(reader.needs_places() == (each.from != OwnFieldBase::frame));
+        CHECK((reader.header_need() == HeaderNeed::none) == (each.from == OwnFieldBase::frame));
+        CHECK((reader.header_need() == HeaderNeed::payload) ==
+              (each.from == OwnFieldBase::payload));
         PacketFields fields;
         REQUIRE(parse_packet(frame.view(), {}, fields) == ParseStatus::ok);
         for (std::size_t cut = 0; cut <= captured; ++cut) {
