@@ -148,7 +148,7 @@ TEST_CASE("ItemFraming: the two uniflows of a biflow each have their own value a
 TEST_CASE("ItemFraming: a key of any length, with values that have their length in front",
           "[export][unit]") {
     Topic topic("sourceIPAddress", FlowDirection::uniflow, {}, ItemValue::delimited);
-    for (const std::uint8_t version : {4, 6}) {
+    for (const std::uint8_t version : {std::uint8_t{4}, std::uint8_t{6}}) {
         const std::vector<RecordItem> items = topic.put(record_of(7, version));
         REQUIRE(items.size() == 1);
         CHECK(text_of(items[0].key) == (version == 4 ? "192.0.0.1" : "c000:1::"));
