@@ -102,15 +102,22 @@ void note_cut(CapturedBytes packet, ParseStatus inner, PacketFields& fields) noe
     }
 }
 
+/// A packet whose IP header was parsed, with the frame around it.
+struct WholePacket {
+    CapturedBytes frame;
+    std::size_t wire_bytes;  ///< the frame's length on the wire
+    IpLayer ip;
+};
+
 /// Goes on to the packet inside the tunnels of a packet, as far as one is there and whole; the last
 /// good one counts.
 ///
-/// @param ip          of the packet in `fields`
-/// @param wire_bytes  the frame's length on the wire
-/// @param note        called with the IpLayer of each packet inside that is good
+/// @param whole  that of `fields`
+/// @param note   called with the IpLayer of each packet inside that is good
 template <class Note>
-void parse_tunnelled(CapturedBytes frame, IpLayer ip, const ParseOptions& options,
-                     std::size_t wire_bytes, PacketFields& fields, Note note) noexcept {
+void parse_tunnelled(WholePacket whole, const ParseOptions& options, PacketFields& fields,
+                     Note note) noexcept {
+    auto& [frame, wire_bytes, ip] = whole;
     for (int depth = 0; depth < kMostTunnels && !fields.is_fragment(); ++depth) {
         const CapturedBytes packet = frame.before(ip.end);
         PacketFields outer = fields;
@@ -160,7 +167,7 @@ template <class Note>
         parse_tcp_segment(frame, ip, fields);
     }
     if (options.tunnel == TunnelMode::inner) {
-        parse_tunnelled(frame, ip, options, packet.wire_bytes, fields, note);
+        parse_tunnelled({frame, packet.wire_bytes, ip}, options, fields, note);
     }
     return ParseStatus::ok;
 }

@@ -41,9 +41,39 @@ bool is_name(std::string_view name) noexcept {
            std::ranges::all_of(name, is_letter_or_digit);
 }
 
-/// Whether tributary itself exports an element of this name.
+/// Further elements of records: the names of their members in JSON and columns in CSV are theirs.
+constexpr std::array<std::string_view, 23> kFurtherElements{
+    "packetDeltaCount",
+    "flowStartMilliseconds",
+    "flowEndMilliseconds",
+    "flowStartMicroseconds",
+    "flowEndMicroseconds",
+    "flowStartNanoseconds",
+    "flowEndNanoseconds",
+    "flowEndReason",
+    "biflowDirection",
+    "selectorId",
+    "unionTCPFlags",
+    "minimumLayer2TotalLength",
+    "maximumLayer2TotalLength",
+    "distinctCountOfSourceIPAddress",
+    "distinctCountOfDestinationIPAddress",
+    "sourceIPv4PrefixLength",
+    "destinationIPv4PrefixLength",
+    "sourceIPv6PrefixLength",
+    "destinationIPv6PrefixLength",
+    "tunnelSourceIPv4PrefixLength",
+    "tunnelDestinationIPv4PrefixLength",
+    "tunnelSourceIPv6PrefixLength",
+    "tunnelDestinationIPv6PrefixLength",
+};
+
+/// Whether tributary itself exports an element of this name, or the reverse of one has it.
 bool is_taken(std::string_view name) noexcept {
-    if (find_packet_field(name) != nullptr || !field_instead_of(name).empty()) {
+    constexpr std::string_view kReverse = "reverse";  // RFC 5103 §6.1
+    if (find_packet_field(name) != nullptr || !field_instead_of(name).empty() ||
+        std::ranges::find(kFurtherElements, name) != kFurtherElements.end() ||
+        name.starts_with(kReverse)) {
         return true;
     }
     const auto has_it = [name](const FieldGroup* group) {
@@ -90,6 +120,16 @@ std::optional<std::string> fault_between(const OwnField& one, const OwnField& ot
     return std::nullopt;
 }
 
+/// @param others  those before a field
+std::optional<std::string> fault_with(std::span<const OwnField> others, const OwnField& field) {
+    for (const OwnField& other : others) {
+        if (auto fault = fault_between(other, field)) {
+            return fault;
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name_of(OwnFieldType type) noexcept { return row_of(type).name; }
@@ -129,13 +169,12 @@ std::uint16_t slot_of(const OwnField& field) noexcept {
 
 std::optional<std::string> fault_of(std::span<const OwnField> fields) {
     for (std::size_t index = 0; index < fields.size(); ++index) {
-        if (auto fault = fault_of(fields[index])) {
-            return fault;
+        auto fault = fault_of(fields[index]);
+        if (!fault) {
+            fault = fault_with(fields.first(index), fields[index]);
         }
-        for (std::size_t before = 0; before < index; ++before) {
-            if (auto fault = fault_between(fields[before], fields[index])) {
-                return fault;
-            }
+        if (fault) {
+            return fault;
         }
     }
     return std::nullopt;

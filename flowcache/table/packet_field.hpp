@@ -64,10 +64,8 @@ struct PacketField {
     std::string_view counterpart;  ///< the name of the same field of the other side
     bool is_numeric;               ///< sum, min, max, first, last and or take it
     bool in_unified_headers;       ///< they carry it
-    /// Every record has it as an element of its core, with this value where it is in the key.
-    bool is_in_core;
     /// In a record it is that of the first packet (RFC 7012 §5): first() is exported as the element
-    /// itself. Elsewhere the core of records has the element, or it has another meaning there.
+    /// itself. Not so where the core of records has the element, or where it has another meaning.
     bool first_is_element;
 
     [[nodiscard]] bool is_address() const noexcept {

@@ -50,8 +50,10 @@ TEST_CASE("fault_of: a name that elements can't have, or have already, is refuse
               rule);
     CHECK(fault_of_name(std::string(49, 'a')) == "'" + std::string(49, 'a') + "'" + rule);
     const std::string taken = " is the name of an element that tributary has; choose another one";
-    for (const std::string name : {"ipTTL", "sourceAddress", "sourceIPv4Address", "tunnelId",
-                                   "retransmissions", "minimumTTL", "RETRANSMITTED_IN_PKTS"}) {
+    for (const std::string name :
+         {"ipTTL", "sourceAddress", "sourceIPv4Address", "tunnelId", "retransmissions",
+          "minimumTTL", "flowEndReason", "sourceIPv4PrefixLength", "reverseThing",
+          "RETRANSMITTED_IN_PKTS"}) {
         CHECK(fault_of_name(name) == "'" + name + (name[0] == 'R' ? "'" + rule : "'" + taken));
     }
 }
