@@ -287,9 +287,18 @@ class Broker(BrokerProcess):
         return ("listener.name.client.ssl.keystore.type=PEM\nlistener.name.client.ssl.keystore.location=%s\n" % store)
 
     def create_topic(self, name, partitions=1, **settings):
-        """@param settings  of the topic, with _ for ., such as max_message_bytes=1000"""
+        """The topic answers when this returns.
+
+        @param settings  of the topic, with _ for ., such as max_message_bytes=1000"""
         with Client(self.plain_address) as client:
             client.create_topic(name, partitions, 1, {key.replace("_", "."): value for key, value in settings.items()})
+
+        def answers():
+            try:
+                return len(self.end_offsets(name, partitions)) == partitions
+            except AssertionError:  # a partition is not known yet, or has no leader
+                return False
+        harness.wait_until(answers, 30, "the partitions of topic " + name)
 
     def delete_topic(self, name):
         with Client(self.plain_address) as client:
