@@ -100,6 +100,20 @@ void InputFilters::give_new(std::size_t index, std::unique_ptr<PacketFilter> fil
     pending_.pop_back();
     input.is_ready = true;
     input.fault.clear();
+    log_execution(input);
+}
+
+/// What holds for all filters is logged once.
+void InputFilters::log_execution(const Input& input) {
+    if (input.filter == nullptr) {
+        return;
+    }
+    if (input.filter->not_native() != NotNative::no_executable_memory) {
+        spdlog::info("input {}: its filter is {}", input.name, input.filter->execution());
+    } else if (!std::exchange(is_denial_logged_, true)) {
+        spdlog::info("filters are {}; docs/filters.md tells how to allow it",
+                     input.filter->execution());
+    }
 }
 
 void InputFilters::replace(std::size_t input, const std::string& expression,

@@ -80,9 +80,11 @@ private:
 
     void take_outcome(std::size_t index, const Give* give);
     void give_new(std::size_t index, std::unique_ptr<PacketFilter> filter, const Give* give);
+    void log_execution(const Input& input);
     static void note_failure(Input& input, const std::string& fault);
 
     NotReady not_ready_;
+    bool is_denial_logged_ = false;  ///< that filters are interpreted
     std::vector<Input> inputs_;
     std::vector<std::unique_ptr<PacketFilter>> pending_;  ///< a thread that hangs may have one
 };

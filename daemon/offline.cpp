@@ -128,6 +128,9 @@ public:
           has_collectors_(!config.export_.collectors.empty()),
           patience_(config.export_.drain_timeout, std::chrono::steady_clock::now()),
           filter_(await_filter(config.read.filter, FilterLinks::all, signals)) {
+        if (filter_ != nullptr) {
+            spdlog::info("the filter is {}", filter_->execution());
+        }
         const RecordLayout layout = RecordLayout::of(
             effective_groups(config.export_.fields, config.flows), config.flows.direction);
         const FlowHasher hasher = FlowHasher::random();

@@ -13,7 +13,6 @@
 #include "conf/load_config.hpp"
 #include "daemon/cli/machine_check.hpp"
 #include "daemon/control/control_socket.hpp"
-#include "daemon/filter/filter_check.hpp"
 #include "daemon/plan/probe_plan.hpp"
 #include "export/collector_events.hpp"
 
@@ -43,24 +42,26 @@ std::string parsing_text(ParseMode mode, std::uint16_t trim_length) {
 }
 
 /// How packets of an input or of captures are processed.
+///
+/// @param execution  of the filter, if there is one
 template <class Options>
-void add_packets(const Options& options, Details& details) {
+void add_packets(const Options& options, const std::string& execution, Details& details) {
     details.push_back(fmt::format("{} queue{}", options.queues, options.queues == 1 ? "" : "s"));
     details.push_back(parsing_text(options.parse, options.trim_length));
     if (!options.filter.empty()) {
-        details.push_back("filter " + shown(options.filter));
+        details.push_back(fmt::format("filter {} ({})", shown(options.filter), execution));
     }
     if (options.sampling > 1) {
         details.push_back(sampling_text(options.sampling));
     }
 }
 
-std::string input_line(const InputOptions& input) {
+std::string input_line(const InputOptions& input, const std::string& execution) {
     Details details{shown(input.device)};
     if (input.name != input.device) {
         details.front() = shown(input.name) + " is " + details.front();
     }
-    add_packets(input, details);
+    add_packets(input, execution, details);
     return line("input", details);
 }
 
@@ -142,19 +143,25 @@ std::string socket_of(const ControlOptions& control) {
     return control.socket == "auto" ? default_control_socket() : control.socket;
 }
 
+/// @return  empty: no such filter
+std::string execution_of(const std::string& path, const FilterExecutions& executions) {
+    const auto found = executions.find(path);
+    return found == executions.end() ? std::string() : found->second;
+}
+
 }  // namespace
 
-std::string summary_of(const Config& config, ConfigUse use) {
+std::string summary_of(const Config& config, ConfigUse use, const FilterExecutions& executions) {
     if (use == ConfigUse::offline || use == ConfigUse::captures_to_collectors) {
         Details details{"from captures"};
-        add_packets(config.read, details);
+        add_packets(config.read, execution_of("read.filter", executions), details);
         const bool has_collectors = use == ConfigUse::captures_to_collectors;
         return line("packets", details) + flows_line(config.flows) +
                (has_collectors ? export_lines(config.export_) : std::string());
     }
     std::string lines;
-    for (const InputOptions& input : config.inputs) {
-        lines += input_line(input);
+    for (std::size_t input = 0; input < config.inputs.size(); ++input) {
+        lines += input_line(config.inputs[input], execution_of(filter_path(input), executions));
     }
     const std::uint64_t memory = octets_of(memory_of(plan_probe(config), config));
     return lines + flows_line(config.flows) +
@@ -166,9 +173,10 @@ std::string summary_of(const Config& config, ConfigUse use) {
 }
 
 std::string check_configuration(const CommandLine& command_line) {
+    FilterExecutions executions;
     const LoadedConfig loaded =
         load_config(command_line, [&](const Config& config, const YamlNode& root, Faults& faults) {
-            check_filters(config, root, faults);
+            executions = check_filters(config, root, faults);
             check_machine(config, root, faults, files_of_run(command_line, config));
         });
     for (const std::string& warning : loaded.warnings) {
@@ -176,7 +184,7 @@ std::string check_configuration(const CommandLine& command_line) {
     }
     const std::string& name = command_line.config_path;
     return (name.empty() ? "the configuration" : shown(name)) + " is good, and runs:\n" +
-           summary_of(loaded.config, command_line.use);
+           summary_of(loaded.config, command_line.use, executions);
 }
 
 }  // namespace tributary

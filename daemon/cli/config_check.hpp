@@ -5,6 +5,7 @@
 
 #include "conf/config.hpp"
 #include "daemon/cli/command_line.hpp"
+#include "daemon/filter/filter_check.hpp"
 
 namespace tributary {
 
@@ -18,8 +19,10 @@ namespace tributary {
 
 /// What a valid configuration runs, in lines.
 ///
-/// @param use     offline: packets come from captures
+/// @param use         offline: packets come from captures
+/// @param executions  of check_filters()
 /// @thread  any
-[[nodiscard]] std::string summary_of(const Config& config, ConfigUse use);
+[[nodiscard]] std::string summary_of(const Config& config, ConfigUse use,
+                                     const FilterExecutions& executions);
 
 }  // namespace tributary

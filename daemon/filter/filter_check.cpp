@@ -14,33 +14,34 @@ namespace {
 }
 
 /// Only libpcap can check a filter, and conf/ does not use libpcap.
-void check_filter(const YamlNode& root, const std::string& path, const std::string& filter) {
-    if (filter.empty()) {
-        return;
-    }
+std::string check_filter(const YamlNode& root, const std::string& path, const std::string& filter) {
     try {
-        static_cast<void>(PacketFilter::check(filter));
+        return PacketFilter::check(filter).execution;
     } catch (const PacketFilterError& error) {
         refuse_at(root, path, filter, error.what());
     }
 }
 
-std::string path_of(std::size_t input) { return "inputs." + std::to_string(input) + ".filter"; }
-
 }  // namespace
 
-void check_filters(const Config& config, const YamlNode& root, Faults& faults) {
+std::string filter_path(std::size_t input) { return "inputs." + std::to_string(input) + ".filter"; }
+
+FilterExecutions check_filters(const Config& config, const YamlNode& root, Faults& faults) {
+    FilterExecutions executions;
     const auto check = [&](const std::string& path, const std::string& filter) {
-        faults.among(path, [&] { check_filter(root, path, filter); });
+        if (!filter.empty()) {
+            faults.among(path, [&] { executions[path] = check_filter(root, path, filter); });
+        }
     };
     for (std::size_t input = 0; input < config.inputs.size(); ++input) {
-        check(path_of(input), config.inputs[input].filter);
+        check(filter_path(input), config.inputs[input].filter);
     }
     check("read.filter", config.read.filter);
+    return executions;
 }
 
 void refuse_filter(const LoadedConfig& loaded, std::size_t input, const std::string& words) {
-    refuse_at(loaded.source, path_of(input), loaded.config.inputs[input].filter, words);
+    refuse_at(loaded.source, filter_path(input), loaded.config.inputs[input].filter, words);
 }
 
 }  // namespace tributary

@@ -2,18 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 
 #include "conf/load_config.hpp"
 
 namespace tributary {
 
+/// The path of the key of an input's filter.
+[[nodiscard]] std::string filter_path(std::size_t input);
+
+/// How each filter is run, by the path of its key, in words of PacketFilter::execution().
+using FilterExecutions = std::map<std::string, std::string>;
+
 /// Checks the filters of a configuration, without asking a resolver for their host names.
 ///
 /// @param root    of the configuration's text
 /// @param faults  gets the filters that libpcap refuses
+/// @return        how the others would be run for Ethernet frames
 /// @thread        main
-void check_filters(const Config& config, const YamlNode& root, Faults& faults);
+FilterExecutions check_filters(const Config& config, const YamlNode& root, Faults& faults);
 
 /// Refuses the filter of an input.
 ///

@@ -3,12 +3,15 @@
 
 #include <pcap/pcap.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "daemon/filter/filter_names.hpp"
+#include "daemon/program/frame_argument.hpp"
 
 namespace tributary {
 namespace {
@@ -82,20 +85,43 @@ void PacketFilter::compile_all(const std::string& expression, FilterLinks links,
         try {
             programs_[link] = compile(expression, static_cast<Link>(link));
         } catch (const PacketFilterError&) {
-            programs_[link].clear();
+            programs_[link].classic.clear();
         }
     }
+    std::ranges::for_each(programs_, [this](Program& program) { make_native(program); });
+}
+
+void PacketFilter::make_native(Program& program) {
+    if (program.classic.empty()) {
+        return;
+    }
+    tl::expected<NativeProgram, NotNative> native = NativeProgram::of(program.classic);
+    if (native) {
+        program.native = std::move(*native);
+    } else if (!not_native_) {
+        not_native_ = native.error();
+    }
+}
+
+std::string PacketFilter::execution() const {
+    if (!not_native_) {
+        return "compiled to machine code";
+    }
+    const bool is_partly = std::ranges::any_of(
+        programs_, [](const Program& program) { return program.native.has_value(); });
+    return std::string(is_partly ? "interpreted for some link types: " : "interpreted: ") +
+           reason_of(*not_native_);
 }
 
 PacketFilter::~PacketFilter() = default;
 
-std::vector<std::string> PacketFilter::check(const std::string& expression) {
+CheckedFilter PacketFilter::check(const std::string& expression) {
     std::string refusal;
     for (const NameUse use : {NameUse::check, NameUse::check_ipv4, NameUse::check_ipv6}) {
         FilterNames names(use);
         try {
             const PacketFilter compiled(expression, FilterLinks::ethernet, names);
-            return names.names();
+            return {.names = names.names(), .execution = compiled.execution()};
         } catch (const PacketFilterError& error) {
             refusal = refusal.empty() ? error.what() : refusal;
         }
@@ -121,7 +147,8 @@ PacketFilter::Program PacketFilter::compile(const std::string& expression, Link 
         0) {
         throw PacketFilterError(pcap_geterr(pcap.get()));
     }
-    Program program(compiled.bf_insns, compiled.bf_insns + compiled.bf_len);
+    Program program{.classic = {compiled.bf_insns, compiled.bf_insns + compiled.bf_len},
+                    .native = {}};
     pcap_freecode(&compiled);
     return program;
 }
@@ -163,17 +190,25 @@ PacketFilter::Link PacketFilter::link_of(const PacketView& packet) noexcept {
     return Link::unknown;
 }
 
+bool PacketFilter::matches(const Program& program, const PacketView& packet,
+                           FrameArgument& argument) noexcept {
+    const std::span<const std::byte> captured = packet.captured;
+    if (program.native && captured.size() <= FrameArgument::kMostOctets) {
+        return program.native->matches(argument.of(captured, packet.wire_bytes));
+    }
+    return !program.classic.empty() &&
+           bpf_filter(program.classic.data(), reinterpret_cast<const u_char*>(captured.data()),
+                      packet.wire_bytes, static_cast<u_int>(captured.size())) != 0;
+}
+
 PacketMask PacketFilter::select(std::span<const PacketView> packets) noexcept {
+    FrameArgument argument;
     PacketMask passed = 0;
     PacketMask bit = 1;
     for (const PacketView& packet : packets) {
         const Link link = link_of(packet);
-        bool passes = link == Link::unknown;
-        if (!passes && !programs_[static_cast<std::size_t>(link)].empty()) {
-            passes = bpf_filter(programs_[static_cast<std::size_t>(link)].data(),
-                                reinterpret_cast<const u_char*>(packet.captured.data()),
-                                packet.wire_bytes, static_cast<u_int>(packet.captured.size())) != 0;
-        }
+        const bool passes = link == Link::unknown ||
+                            matches(programs_[static_cast<std::size_t>(link)], packet, argument);
         passed |= passes ? bit : 0;
         bit <<= 1U;
     }

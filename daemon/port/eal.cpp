@@ -12,11 +12,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <system_error>
 
 #include "daemon/base/startup_error.hpp"
 #include "daemon/machine/available_memory.hpp"
+#include "daemon/machine/dpdk_start.hpp"
 
 namespace tributary {
 namespace {
@@ -179,6 +181,7 @@ Eal::Eal(const EalOptions& options) {
                                       ordinary_bytes(options) >> 20U, available_memory() >> 20U));
         }
     }
+    const std::lock_guard lock(dpdk_start_mutex());
     if (rte_eal_init(static_cast<int>(arguments.size()), argv.data()) < 0) {
         remove_runtime_folder();
         throw init_refusal(options, log_);

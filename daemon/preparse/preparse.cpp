@@ -68,6 +68,9 @@ public:
           eal_(start_eal(plan_)),
           filter_(await_filter(input_.filter, input_.links, signals)),
           output_may_wait_(!job.captures.empty()) {
+        if (filter_ != nullptr) {
+            spdlog::info("the filter is {}", filter_->execution());
+        }
         for (const std::string& warning : plan_.cores.warnings) {
             spdlog::warn(warning);
         }

@@ -40,7 +40,9 @@ TABLE = {
     "conf": (("daemon/base", "export", "export/ipfix", "flowcache/record", "flowcache/table"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
     "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),
     "daemon/machine": (("daemon/base", "export/threads", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
-    "daemon/filter": (("conf", "daemon/base", "export/threads", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
+    # the only room that may include rte_bpf: programs take an rte_mbuf, whose layout rte_mbuf_core.h has
+    "daemon/program": (("daemon/machine",), (SYSTEM, r"pcap/bpf\.h", r"rte_(bpf|log|mbuf_core)\.h")),
+    "daemon/filter": (("conf", "daemon/base", "daemon/program", "export/threads", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
     "daemon/capture": (("daemon/base", "export", "export/threads", "export/transport", *INPUT),
                        (SYSTEM, LOG, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
     # the only room that may include rte_ethdev, rte_mbuf and rte_mempool

@@ -342,7 +342,7 @@ export:
         self.assertEqual([line for line in lines if not re.search("sampled|more busy threads|no core is left for helper threads", line)], [])
         printed = re.sub(r"memory     [1-9]\d* MiB", "memory     N MiB", printed)
         self.assertEqual(printed, """%s is good, and runs:
-  input      up is af_packet:lo, 1 queue, frames are parsed, filter tcp, 1 of 10 packets is taken
+  input      up is af_packet:lo, 1 queue, frames are parsed, filter tcp (compiled to machine code), 1 of 10 packets is taken
   input      net_null0, 2 queues, the first 96 octets of a frame are parsed
   flows      at most 4096 in each queue, biflows, idle timeout 300 s, active timeout 300 s, TCP connections end their \
 records, TCP analysis, inside tunnels

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The selection of metered frames: filters, judged by tcpdump, and sampling."""
+import ctypes
 import math
 import os
 import subprocess
@@ -8,6 +9,77 @@ import subprocess
 import harness
 
 PCAPS = os.path.join(harness.SHARED, "pcaps")
+
+
+COMPILED = "compiled to machine code"
+INTERPRETED = "interpreted: this process may not make memory executable, as under MemoryDenyWriteExecute= of the unit"
+PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1  # <linux/prctl.h>, since Linux 6.3
+
+
+class Prohibition:
+    """Tests and the programs that they start may not make memory executable: what a unit with MemoryDenyWriteExecute=
+    forbids. A process cannot take that back, so each such program begins as a process that forbids it to itself."""
+    PREFIX = ["/usr/bin/python3", "-c", "import ctypes, os, sys; ctypes.CDLL(None).prctl(%d, %d, 0, 0, 0); "
+              "os.execv(sys.argv[1], sys.argv[1:])" % (PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)]
+
+    @staticmethod
+    def need(test):
+        """Asks the kernel, in a child."""
+        child = os.fork()
+        if child == 0:
+            os._exit(ctypes.CDLL(None).prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0)
+        if os.waitpid(child, 0)[1] != 0:
+            test.skipTest("this kernel has no PR_SET_MDWE")
+
+
+class MachineCode(harness.TestCase):
+    def read(self, prefix, expression):
+        """The ledger's packets, and the log."""
+        stats = self.path("stats.json")
+        result = subprocess.run([*prefix, harness.TRIBUTARYD, "--read", harness.DEMO, "--write", self.path("out"),
+                                 "--stats", stats, "--set", "read.filter=" + expression],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, harness.EX_OK, result.stderr)
+        return harness.read_json(stats)["packets"], result.stderr
+
+    def test_where_memory_cannot_be_made_executable_filters_are_interpreted_alike(self):
+        Prohibition.need(self)
+        for expression in ("tcp[tcpflags] & tcp-syn != 0", "udp port 53", "greater 200"):
+            with self.subTest(expression):
+                compiled, log = self.read([], expression)
+                self.assertIn("info: the filter is %s\n" % COMPILED, log)
+                interpreted, log = self.read(Prohibition.PREFIX, expression)
+                self.assertIn("info: the filter is %s\n" % INTERPRETED, log)
+                self.assertEqual(compiled, interpreted)
+                self.assertTrue(0 < compiled["filtered"] < compiled["received"])
+
+    def test_a_filter_with_a_loop_is_interpreted(self):
+        _, log = self.read([], "ip6 protochain 6")
+        self.assertIn("info: the filter is interpreted: it has a loop\n", log)
+
+    def live(self, prefix):
+        """The log of a probe with two filters."""
+        config = self.path("two.yaml", "inputs:\n  - {name: in0, device: net_null0, filter: tcp}\n"
+                                       "  - {name: in1, device: net_null1, filter: udp}\n"
+                                       "flows: {max-flows: 4096}\n"
+                                       "export: {collectors: [{transport: file, path: %s}]}\n" % self.path("live.ipfix"))
+        with harness.huge_pages(), harness.Process(*prefix, harness.TRIBUTARYD, "--config", config) as daemon:
+            daemon.wait_for_log("ready")
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+            return daemon.text()
+
+    def test_a_probe_says_how_each_filter_is_run_and_the_prohibition_once(self):
+        Prohibition.need(self)
+        log = self.live([])
+        for name in ("in0", "in1"):
+            self.assertIn("info: input %s: its filter is %s\n" % (name, COMPILED), log)
+        log = self.live(Prohibition.PREFIX)
+        self.assertEqual(log.count("filters are %s; docs/filters.md tells how to allow it\n" % INTERPRETED), 1, log)
+        self.assertNotIn("its filter is", log)
+
+    def test_the_check_says_it_too(self):
+        result = self.tributaryd("--check-config", "-i", "net_null0", "-n", "127.0.0.1", "--set", "inputs.0.filter=tcp")
+        self.assertIn("filter tcp (%s)" % COMPILED, result.stdout)
 
 
 class Filter(harness.TestCase):

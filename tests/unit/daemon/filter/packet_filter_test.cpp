@@ -155,25 +155,26 @@ TEST_CASE("PacketFilter: libpcap says what is wrong with an expression", "[daemo
 
 TEST_CASE("PacketFilter: host names are checked without a resolver", "[daemon][unit]") {
     using Names = std::vector<std::string>;
-    CHECK(PacketFilter::check("udp port 53").empty());
+    CHECK(PacketFilter::check("udp port 53").names.empty());
     CHECK(
         PacketFilter::check("port http or net 10.0.0.0/8 or ip6 host 2001:db8::1 or ip proto 1 or "
                             "ether host 02:00:00:00:00:05 or tcp[tcpflags] & tcp-syn != 0")
-            .empty());
+            .names.empty());
     CHECK(PacketFilter::check(
-              "host a.invalid or src b.invalid and not dst host (c.invalid or a.invalid)") ==
-          Names{"a.invalid", "b.invalid", "c.invalid"});
-    CHECK(PacketFilter::check("tcp port 80 and host www-1.x_y.invalid") ==
+              "host a.invalid or src b.invalid and not dst host (c.invalid or a.invalid)")
+              .names == Names{"a.invalid", "b.invalid", "c.invalid"});
+    CHECK(PacketFilter::check("tcp port 80 and host www-1.x_y.invalid").names ==
           Names{"www-1.x_y.invalid"});
     for (const char* const expression :
          {"ip host a.invalid", "ip6 host a.invalid", "ip6 src host a.invalid", "arp host a.invalid",
           "ip and host a.invalid", "icmp6 and host a.invalid"}) {
         INFO(expression);
-        CHECK(PacketFilter::check(expression) == Names{"a.invalid"});
+        CHECK(PacketFilter::check(expression).names == Names{"a.invalid"});
     }
     // Two names are two hosts.
-    CHECK(PacketFilter::check("src host a.invalid and not src host b.invalid").size() == 2);
-    CHECK(PacketFilter::check("src host a.invalid and dst host b.invalid").size() == 2);
+    CHECK(PacketFilter::check("src host a.invalid and not src host b.invalid").names.size() == 2);
+    CHECK(PacketFilter::check("src host a.invalid and dst host b.invalid").names.size() == 2);
+    CHECK(PacketFilter::check("host a.invalid").execution == "compiled to machine code");
     for (const char* const wrong : {"host a.invalid prt 53", "host a.invalid or or host b.invalid",
                                     "port a.invalid.nothing", "host a.invalid and ip and ip6"}) {
         INFO(wrong);
