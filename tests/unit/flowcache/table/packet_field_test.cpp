@@ -2,6 +2,8 @@
 #include "flowcache/table/packet_field.hpp"
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -85,6 +87,31 @@ TEST_CASE("packet_fields: the ids of fields, which numbers of elements follow fr
                                                    {"observationTimeSeconds", 44}};
     for (const auto& [name, id] : ids) {
         CHECK(find_packet_field(name)->id == id);
+    }
+}
+
+TEST_CASE("packet_fields: docs/fields.md has a row of each, in their order",
+          "[flowcache][table][unit]") {
+    std::string rows;
+    for (const PacketField& field : packet_fields()) {
+        const std::string number = std::to_string(field.number);
+        const bool is_own = field.owner == ElementOwner::tributary;
+        rows += "| `" + std::string(field.name) + "` | " +
+                (field.number == 0 ? "-" : (is_own ? "own " : "") + number) + " | " +
+                (field.is_numeric ? "yes" : "no") + " | " +
+                (field.in_unified_headers ? "yes" : "no") + " | " + std::string(field.meaning) +
+                " |\n";
+    }
+    std::ifstream page(TRIBUTARY_SOURCE "/docs/fields.md");
+    const std::string text(std::istreambuf_iterator<char>(page), {});
+    CHECK(text.find("|---|---|---|---|---|\n" + rows + "\n") != std::string::npos);
+}
+
+TEST_CASE("packet_fields: their ids are their places in the table of docs/fields.md",
+          "[flowcache][table][unit]") {
+    unsigned place = 0;
+    for (const PacketField& field : packet_fields()) {
+        CHECK(field.id == ++place);
     }
 }
 
