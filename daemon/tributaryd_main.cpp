@@ -27,6 +27,7 @@
 #include "export/collector_events.hpp"
 #include "export/file_descriptor.hpp"
 #include "export/transport/certificate_dates.hpp"
+#include "export/transport/tls_library.hpp"
 
 namespace {
 
@@ -130,6 +131,7 @@ int main(int argc, char** argv) {
     // Until Signals handles them: a request for statistics or a reload must not end the process.
     ::signal(SIGUSR1, SIG_IGN);
     ::signal(SIGHUP, SIG_IGN);
+    keep_tls_library();
     try {
         const CommandLine command_line = parse_command_line({argv, static_cast<std::size_t>(argc)},
                                                             ::isatty(STDOUT_FILENO) != 0);

@@ -25,6 +25,14 @@ SPOOL_RUNS = 20 if harness.LONG else 1  # of each way in which a spool is used
 STOP_SECONDS = (30, 31) if harness.LONG else (2, 3)
 REFUSED_SECONDS = (2, 3) if harness.LONG else (2,)  # librdkafka tells the cause after one
 SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))
+# Looks at OpenSSL as threads find it that outlive main(): its own handler, which is called last, is the first one.
+AT_EXIT = r"""
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void look(void) { fputs(OPENSSL_init_crypto(0, 0) ? "OpenSSL is there\n" : "OpenSSL is gone\n", stderr); }
+__attribute__((constructor)) static void begin(void) { atexit(look); }
+"""
 FEW = 1000 if harness.LONG else 400
 
 
@@ -457,6 +465,17 @@ class Refused(FaultCase):
             done = self.tributaryd("--config", config, "--read", self.capture, "--export", *options)
             self.assertNotIn(PASSWORD, done.stdout + done.stderr)
         self.assertEqual(self.settle(run, self.ledger()), FEW)
+
+    def test_threads_of_a_producer_may_outlive_the_end(self):
+        harness.need("cc")
+        if harness.SANITIZED:
+            self.skipTest("a sanitizer's library wants to be the first")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.path("look.so"), self.path("look.c", AT_EXIT), "-lcrypto"], check=True)
+        run = Run("outlived", 0)
+        self.broker.create_topic(run.topic, partitions=PARTITIONS)
+        done = subprocess.run([harness.TRIBUTARYD, "--config", self.config_of(run), "--read", self.capture, "--export"],
+                              capture_output=True, text=True, timeout=60, env={**os.environ, "LD_PRELOAD": self.path("look.so")})
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (harness.EX_OK, "OpenSSL is there"), done.stderr)
 
 
 if __name__ == "__main__":
