@@ -201,16 +201,26 @@ bool PacketFilter::matches(const Program& program, const PacketView& packet,
                       packet.wire_bytes, static_cast<u_int>(captured.size())) != 0;
 }
 
+bool PacketFilter::passes(const PacketView& packet, FrameArgument& argument) const noexcept {
+    const Link link = link_of(packet);
+    return link == Link::unknown ||
+           matches(programs_[static_cast<std::size_t>(link)], packet, argument);
+}
+
 PacketMask PacketFilter::select(std::span<const PacketView> packets) noexcept {
+    const std::optional<NativeProgram>& ethernet = programs_[0].native;
+    const NativeProgram* const native = ethernet ? &*ethernet : nullptr;
     FrameArgument argument;
     PacketMask passed = 0;
-    PacketMask bit = 1;
-    for (const PacketView& packet : packets) {
-        const Link link = link_of(packet);
-        const bool passes = link == Link::unknown ||
-                            matches(programs_[static_cast<std::size_t>(link)], packet, argument);
-        passed |= passes ? bit : 0;
-        bit <<= 1U;
+    for (std::size_t place = 0; place < packets.size(); ++place) {
+        const PacketView& packet = packets[place];
+        const std::span<const std::byte> captured = packet.captured;
+        // Most packets, without a look at what other link types and longer frames want.
+        const bool is_plain = native != nullptr && packet.link_type == LinkType::ethernet &&
+                              captured.size() <= FrameArgument::kMostOctets;
+        const bool is_passed = is_plain ? native->matches(argument.of(captured, packet.wire_bytes))
+                                        : passes(packet, argument);
+        passed |= PacketMask{is_passed} << place;
     }
     return passed;
 }

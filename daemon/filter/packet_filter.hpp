@@ -109,6 +109,7 @@ private:
     void compile_all(const std::string& expression, FilterLinks links, FilterNames& names);
     [[nodiscard]] static Program compile(const std::string& expression, Link link);
     void make_native(Program& program);
+    [[nodiscard]] bool passes(const PacketView& packet, FrameArgument& argument) const noexcept;
     [[nodiscard]] static bool matches(const Program& program, const PacketView& packet,
                                       FrameArgument& argument) noexcept;
 

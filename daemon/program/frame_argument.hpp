@@ -24,7 +24,7 @@ public:
     /// Where a program reads the length on the wire: 32 bits, in the host's byte order.
     static constexpr std::size_t kWireOctetsOffset = offsetof(rte_mbuf, dynfield1);
 
-    FrameArgument() noexcept = default;
+    FrameArgument() noexcept { ::new (storage_.data()) rte_mbuf{}; }
     FrameArgument(const FrameArgument&) = delete;
     FrameArgument& operator=(const FrameArgument&) = delete;
     ~FrameArgument() = default;
@@ -34,17 +34,17 @@ public:
     /// @return            for a native program
     [[nodiscard]] void* of(std::span<const std::byte> captured,
                            std::uint32_t wire_octets) noexcept {
-        mbuf_->buf_addr = const_cast<std::byte*>(captured.data());  // programs cannot write to it
-        mbuf_->data_len = static_cast<std::uint16_t>(captured.size());
-        mbuf_->pkt_len = static_cast<std::uint32_t>(captured.size());
-        mbuf_->dynfield1[0] = wire_octets;
-        return mbuf_;
+        auto* const mbuf = std::launder(reinterpret_cast<rte_mbuf*>(storage_.data()));
+        mbuf->buf_addr = const_cast<std::byte*>(captured.data());  // programs cannot write to it
+        mbuf->data_len = static_cast<std::uint16_t>(captured.size());
+        mbuf->pkt_len = static_cast<std::uint32_t>(captured.size());
+        mbuf->dynfield1[0] = wire_octets;
+        return mbuf;
     }
 
 private:
     /// An rte_mbuf is no member of a class in standard C++, because of its arrays of size zero.
     alignas(rte_mbuf) std::array<std::byte, sizeof(rte_mbuf)> storage_;
-    rte_mbuf* mbuf_ = ::new (storage_.data()) rte_mbuf{};
 };
 
 }  // namespace tributary
