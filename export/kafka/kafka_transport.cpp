@@ -63,7 +63,6 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
 void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
     retry_at_.reset();
     began_at_ = now;
-    is_wanted_now_ = false;
     try {
         producer_ = std::make_unique<KafkaProducer>(
             options_, batch_octets_,
@@ -80,9 +79,10 @@ void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
 
 /// Whether another producer may reach what this one has not: it has tried for long, or it is asked
 /// to try now and is not new.
-bool KafkaTransport::is_due_to_renew(std::chrono::nanoseconds now) const noexcept {
+bool KafkaTransport::is_due_to_renew(std::chrono::nanoseconds now) noexcept {
+    const bool is_wanted = std::exchange(is_wanted_now_, false);
     const bool is_reached = is_open_ || draining_ || producer_->is_there();
-    return !is_reached && now - began_at_ >= (is_wanted_now_ ? kRetryAfter : kRenewAfter);
+    return !is_reached && now - began_at_ >= (is_wanted ? kRetryAfter : kRenewAfter);
 }
 
 /// Ends a session whose items all have their outcome.
