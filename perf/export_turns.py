@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "tests", "system"))
@@ -51,9 +52,10 @@ class Turns:
         return ["--rounds", "1", "--records", str(records // self.share)]
 
     def export_rate(self, path):
-        # A fresh copy: where the kernel has put the pages of a program's file changes its time by some percent.
-        copy = shutil.copy(path, os.path.join(self.work, "export_rate"))
-        return figures_of(*LAST_CPU, copy, *self.round_of(RECORDS_TO_FILES), "--directory", self.work)
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:  # what it exports goes with the folder
+            # A fresh copy: where the kernel has put the pages of a program's file changes its time by some percent.
+            copy = shutil.copy(path, folder)
+            return figures_of(*LAST_CPU, copy, *self.round_of(RECORDS_TO_FILES), "--directory", folder)
 
     def to_broker(self):
         """Each way of topic_rate, with the octets that a record takes in the broker's log."""
