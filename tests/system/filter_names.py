@@ -248,7 +248,7 @@ class Names(harness.TestCase):
     def test_a_reload_waits_for_its_new_names_while_all_goes_on(self):
         with NameServer(self.namespace, self.host, delay=1) as server:
             daemon = self.probe("tcp")
-            self.assertNotIn("filter", daemon.text())
+            self.assertNotIn("not ready", daemon.text())
             self.configure(self.names(2))
             answer = self.ask(daemon, "reload")
             self.assertEqual((answer.stdout, answer.returncode), ("reloaded: inputs.0.filter\n", harness.EX_OK))
