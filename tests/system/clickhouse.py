@@ -41,7 +41,7 @@ def need_clickhouse():
 
 
 class Server(foreign_server.ForeignServer):
-    """One server. What write_config() writes into its config.d is read when it starts."""
+    """One server. What write_config() writes into its config.d and users.d is read when it starts."""
 
     def __init__(self):
         need_clickhouse()
@@ -50,7 +50,7 @@ class Server(foreign_server.ForeignServer):
         http_port = self.port
         while http_port == self.port:
             http_port = harness.free_port(socket.SOCK_STREAM)
-        for folder in ("data", "tmp", "files", "schemas", "config.d"):
+        for folder in ("data", "tmp", "files", "schemas", "config.d", "users.d"):
             os.mkdir(self.path(folder))
         self.write_config("config.xml", CONFIG.format(port=self.port, http_port=http_port, directory=self.directory))
         self.write_config("users.xml", USERS)

@@ -8,6 +8,7 @@ import datetime
 import glob
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -23,6 +24,8 @@ TO_END = 3500    # packets, after which all flows of HALF packets before have en
 # What Grafana and its plug-in put into a query.
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
+SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))  # of the moment at which a server is killed
+SECONDS_TO_SETTLE = 6  # more than the 2.5 s after which ClickHouse writes what came last
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
 RECORDS = "SELECT count() FROM tributary.flows FINAL"
 # A few records in each message of the library, one after the other, so that a spool is sent for seconds.
@@ -131,19 +134,25 @@ class Fleet(ProbeCase):
         self.broker = self.fleet.broker
 
     def send_in_halves(self, between):
-        """A probe sends flows; in their midst, when the first can be read in the tables, something happens. No rows are under
-        way between the servers then: what 18.16 sends to a server that is killed it puts aside as broken."""
+        """A probe sends flows; in their midst something happens, while the servers wait, read, write, or send rows to each other."""
         settings = ("--set", "flows.idle-timeout=1")
         halves = packets(0, HALF), packets(LATER, HALF)
-        before, pipe = self.exported[0], self.path("pipe")
+        pipe = self.path("pipe")
         os.mkfifo(pipe)
         with self.start_probe(pipe, *settings) as running:
             with open(pipe, "wb", buffering=0) as out:
                 out.write(PCAP_HEADER + halves[0])
-                self.wait_until_still(RECORDS, before + 1)
+                time.sleep(self.moment())
                 between()
                 out.write(halves[1])
             self.settle(running, self.path("halves.pcap", PCAP_HEADER + halves[0] + halves[1]), *settings)
+
+    @staticmethod
+    def moment():
+        """Seconds: ClickHouse begins to write what came when nothing has come for 2.5 s."""
+        seconds = random.Random(SEED).uniform(0, 6)
+        print("TRIBUTARY_SEED=%d: after %.3f s" % (SEED, seconds), flush=True)
+        return seconds
 
     def query(self, text, server=0):
         return self.fleet.query(text, server)
@@ -153,6 +162,7 @@ class Fleet(ProbeCase):
 
         def comes():
             time.sleep(0.2)
+            self.fleet.resend()
             found[:] = self.query(text)
             return found == [[str(value) for value in row]]
         try:
@@ -160,16 +170,20 @@ class Fleet(ProbeCase):
         except AssertionError as error:
             raise AssertionError("%s: %s is the last answer, and %s expected" % (error, found, row)) from None
 
-    def wait_until_still(self, text, least):
-        """@return  a number that has not grown for a while, once it is so large"""
-        counts = [0, 0]
+    def settled_count(self):
+        """Records in the sums by minute, when no server has any left to read, to write or to send to the other one."""
+        found = [0]
+        stands_since = [time.monotonic()]
 
-        def is_still():
-            time.sleep(1)  # two intervals in which servers read
-            counts[:] = counts[1], int(self.query(text)[0][0])
-            return counts[0] == counts[1] >= least
-        harness.wait_until(is_still, 60, "an answer that does not grow to " + text)
-        return counts[1]
+        def is_settled():
+            time.sleep(0.5)
+            self.fleet.resend()
+            count = int(self.query(COUNTED_BY_MINUTE)[0][0])
+            if count != found[0] or self.fleet.to_send() or not self.fleet.group_is_settled():
+                found[0], stands_since[0] = count, time.monotonic()
+            return count >= self.exported[0] and time.monotonic() - stands_since[0] > SECONDS_TO_SETTLE
+        harness.wait_until(is_settled, 90, "sums by minute that do not grow")
+        return found[0]
 
     def send_renumbered(self, stream, numbers):
         """Puts records of another stream into the topic."""
@@ -261,7 +275,7 @@ class Fleet(ProbeCase):
         self.assertEqual(self.query(read("clickhouse", "missing.sql")), [])
         self.assertEqual(self.query("SELECT count(DISTINCT stream_id) FROM tributary.flows"), [["3"]])
 
-        counted = self.wait_until_still(COUNTED_BY_MINUTE, self.exported[0])  # what the killed server read again is counted twice
+        counted = self.settled_count()  # what was read again, or sent again, is counted twice
         self.send_again(1000)
         counted += 1000
         self.wait_for_row(COUNTED_BY_MINUTE, [counted])
@@ -274,6 +288,40 @@ class Fleet(ProbeCase):
         self.wait_for_row(RECORDS, [self.exported[0] + 4])
         missing = self.query(read("clickhouse", "missing.sql"))
         self.assertEqual([(row[1], row[3:]) for row in missing], [("0123456789abcdef", ["5", "4", "1"])])
+
+    def slow_down(self, server):
+        """A server takes three seconds longer for an insert, from when the rows are in its table of records."""
+        self.query("CREATE TABLE tributary.slow (x UInt8) ENGINE = Null; CREATE MATERIALIZED VIEW tributary.slow_view "
+                   "TO tributary.slow AS SELECT toUInt8(sleep(3)) AS x FROM tributary.flows_local LIMIT 1", server)
+
+    def wait_for_records_here(self, server):
+        harness.wait_until(lambda: self.query("SELECT count() FROM tributary.flows_local", server) != [["0"]], 60, "records")
+
+    def test_a_server_killed_while_it_takes_rows_from_another_one(self):
+        self.slow_down(server=1)
+        self.query("INSERT INTO tributary.flows (stream_id, sequence_number) SELECT '0123456789abcdef', number "
+                   "FROM system.numbers LIMIT 100")
+        self.wait_for_records_here(server=1)
+        self.fleet.servers[1].kill()
+        harness.wait_until(lambda: self.fleet.put_aside(0), 60, "a file that was put aside")
+        self.fleet.servers[1].start()
+        self.query("TRUNCATE TABLE tributary.flows_local", server=1)  # as where it is killed a moment sooner
+        self.wait_for_row(RECORDS, [100])
+        self.assertEqual(self.fleet.put_aside(0), [])
+
+    def test_a_server_killed_while_it_writes_what_it_read(self):
+        """The broker was not told before that it is read: the rows for the other shard are in no file yet."""
+        self.fleet.servers[1].kill()
+        self.slow_down(server=0)
+        record = {"tributary:probeName": "probe1", "iana:flowStartMilliseconds": "2026-01-31T10:00:00.000Z",
+                  "iana:flowEndMilliseconds": "2026-01-31T10:00:00.000Z", "tributary:streamId": "0123456789abcdef"}
+        lines = [json.dumps(record | {"tributary:sequenceNumber": number}) for number in range(100)]
+        self.broker.kcat("-P", "-t", TOPIC, stdin="\n".join(lines).encode())
+        self.wait_for_records_here(server=0)
+        self.fleet.servers[0].kill()
+        for server in self.fleet.servers:
+            server.start()
+        self.wait_for_row(RECORDS, [100])
 
 
 if __name__ == "__main__":

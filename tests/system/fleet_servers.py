@@ -2,7 +2,9 @@
 """What docs/fleet describes, small, on the loopback address: a broker with the topic, and two ClickHouse servers that are one
 consumer group, each with the tables of docs/fleet. Used by tests and by tools/fleet-demo."""
 import contextlib
+import glob
 import os
+import subprocess
 
 import harness
 from clickhouse import Server, need_clickhouse
@@ -68,6 +70,7 @@ class FleetServers:
                              "127.0.0.1</host><port>%d" % server.port)
         for server in self.servers:
             server.write_config("config.d/cluster.xml", cluster)
+            server.write_config("users.d/profile.xml", read("clickhouse", "profile.xml"))
             server.launch()
         self.broker.start()
         self.broker.create_topic(TOPIC, PARTITIONS)
@@ -78,8 +81,28 @@ class FleetServers:
         for server in self.servers:
             server.query(queue)
         # As long as servers still join the group, one may read again what another had read.
+        harness.wait_until(self.group_is_settled, 60, "both servers in one group")
+
+    def group_is_settled(self):
         with Client(self.broker.plain_address) as client:
-            harness.wait_until(lambda: client.group_is_settled(GROUP, len(self.servers)), 60, "both servers in one group")
+            return client.group_is_settled(GROUP, len(self.servers))
 
     def query(self, text, server=0):
         return self.servers[server].query(text)
+
+    def resend(self):
+        """As clickhouse-resend.timer does."""
+        for server in self.servers:
+            subprocess.run([os.path.join(FLEET, "clickhouse", "resend.sh"), server.path("data")], check=True)
+
+    def files_to_send(self, server, *folder):
+        return glob.glob(self.servers[server].path("data", "data", "tributary", "flows", "*", *folder, "*.bin"))
+
+    def put_aside(self, server):
+        """Files for the other shard that a server takes for damaged."""
+        return self.files_to_send(server, "broken")
+
+    def to_send(self):
+        """All files for the other shard."""
+        return [path for server in range(len(self.servers))
+                for path in self.files_to_send(server) + self.put_aside(server)]
