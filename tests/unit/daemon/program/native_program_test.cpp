@@ -117,20 +117,26 @@ private:
         return codes[below(Count)];
     }
 
+    // At most one call of below() in an expression: compilers evaluate them in different orders,
+    // and would test different programs.
     bpf_insn instruction(std::size_t behind) {
         switch (below(10)) {
             case 0:
             case 1:
-                return statement(BPF_LD | BPF_ABS | size(), below(64));
+                return load(BPF_ABS, below(64));
             case 2:
-                return statement(BPF_LD | BPF_IND | size(), below(40));
-            case 3:
+                return load(BPF_IND, below(40));
+            case 3: {
+                const std::uint32_t operand = below(40);
                 return statement(one_of({BPF_LDX | BPF_MSH | BPF_B, BPF_LD | BPF_W | BPF_LEN,
                                          BPF_LDX | BPF_W | BPF_LEN}),
-                                 below(40));
-            case 4:
+                                 operand);
+            }
+            case 4: {
+                const std::uint32_t operand = below(kWords);
                 return statement(one_of({BPF_LD | BPF_MEM, BPF_LDX | BPF_MEM, BPF_ST, BPF_STX}),
-                                 below(kWords));
+                                 operand);
+            }
             case 5:
                 return statement(one_of({BPF_LD | BPF_IMM, BPF_LDX | BPF_IMM}), value());
             case 6:
@@ -143,7 +149,9 @@ private:
         }
     }
 
-    int size() { return one_of({BPF_W, BPF_H, BPF_B}); }
+    bpf_insn load(int mode, std::uint32_t offset) {
+        return statement(BPF_LD | mode | one_of({BPF_W, BPF_H, BPF_B}), offset);
+    }
 
     bpf_insn computation() {
         const int operation = one_of({BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_MOD, BPF_AND, BPF_OR,
@@ -159,8 +167,8 @@ private:
     }
 
     bpf_insn branch(std::size_t behind) {
-        const int code =
-            BPF_JMP | one_of({BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET}) | one_of({BPF_K, BPF_K, BPF_X});
+        const int test = one_of({BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET});
+        const int code = BPF_JMP | test | one_of({BPF_K, BPF_K, BPF_X});
         const unsigned distance = below(behind + 1);  // the other way goes on: all is reachable
         return below(2) == 0 ? jump(code, value(), distance, 0) : jump(code, value(), 0, distance);
     }
