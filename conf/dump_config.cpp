@@ -117,8 +117,10 @@ constexpr std::string_view kIntroduction =
     "An explicit `cores.input` has one core for each queue, and `cores.helpers` has none of these. "
     "Filters\n"
     "and sampling choose frames, so they exclude `parse: unified-header`. With `--read`, `inputs` "
-    "and `export.collectors` are\n"
-    "ignored, and so is a `log.file` unless `--set` gives it: the file's is that of the probe. A\n"
+    "are ignored,\n"
+    "`export.collectors` unless there is `--export`, and a `log.file` unless `--set` gives it: the "
+    "file's is that\n"
+    "of the probe. A\n"
     "key that has no effect beside the others, such as a `trim-length` without `parse: trimmed`, "
     "is\n"
     "a warning.\n";
