@@ -71,7 +71,7 @@ void keep_own_log(LoadedConfig& loaded, const YamlNode& root, ConfigUse use) {
 LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigUse use,
                        const FurtherCheck& further, Faults faults = {}) {
     for (const std::string& set : sets) {
-        faults.in("--set " + set, [&] { apply_set(root, set); });
+        faults.in(place_of_set(set), [&] { apply_set(root, set); });
     }
     if (is_of_captures(use)) {
         remove_inputs(root);

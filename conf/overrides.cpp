@@ -74,8 +74,16 @@ void assign(YamlNode& root, std::string_view path, YamlNode value) {
     *node = std::move(value);
 }
 
+std::string place_of_set(const std::string& key_value) {
+    if (key_value.find("properties") != std::string::npos) {
+        return "--set " + shown(key_value.substr(0, key_value.find('='))) +
+               " (its value is not shown)";
+    }
+    return "--set " + shown(key_value);
+}
+
 void apply_set(YamlNode& root, const std::string& key_value) {
-    const std::string place = "--set " + shown(key_value);
+    const std::string place = place_of_set(key_value);
     const std::size_t equals = key_value.find('=');
     if (equals == std::string::npos || equals == 0) {
         refuse(place, "a key and a value must stand here, such as flows.idle-timeout=30");

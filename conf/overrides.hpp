@@ -15,6 +15,10 @@ namespace tributary {
 /// @thread      any; pure
 void assign(YamlNode& root, std::string_view path, YamlNode value);
 
+/// How messages name a `--set`: as it was given, but without a value that may have a secret. That
+/// is one that names `properties`, which are a library's.
+[[nodiscard]] std::string place_of_set(const std::string& key_value);
+
 /// Applies a `--set`.
 ///
 /// @param key_value  "KEY=VALUE", the value in YAML

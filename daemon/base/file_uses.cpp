@@ -22,9 +22,11 @@ fs::path target_of(fs::path path) {
         const fs::path next = fs::read_symlink(path, error);
         path = path.parent_path() / next;
     }
+    path =
+        fs::absolute(path, error);  // weakly_canonical() leaves a name relative that is not there
     const fs::path whole = fs::weakly_canonical(path, error);
     // If this user must not look, only the path is known.
-    return error ? fs::absolute(path, error).lexically_normal() : whole;
+    return error ? path.lexically_normal() : whole;
 }
 
 bool are_one_file(const std::string& a, const std::string& b) {

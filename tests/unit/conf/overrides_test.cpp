@@ -83,6 +83,25 @@ TEST_CASE("--set: its YAML is judged like the file's", "[conf][unit]") {
           "--set flows\xFF=1: there are bytes that are no text; must be UTF-8");
 }
 
+TEST_CASE("--set: what may have a secret is not shown", "[conf][unit]") {
+    constexpr const char* kToKafka =
+        "inputs: [{device: net_null0}]\n"
+        "export: {collectors: [{transport: kafka, brokers: 'a:1', topic: t, format: json}]}\n";
+    const std::string whole =
+        "export.collectors=[{transport: kafka, brokers: 'a:1', topic: t, "
+        "properties: {sasl.password: hunter2}}]";
+    for (const std::string& set :
+         {whole, std::string("export.collectors.0.properties={sasl.password: hunter2}"),
+          std::string("export.collectors.0.properties={sasl.password: hunter2"),
+          std::string("export.collectors.0.properties.sasl.password=hunter2")}) {
+        const std::string words = probe_refusal(kToKafka, {set});
+        INFO(words);
+        CHECK(words.find("--set export.collectors") != std::string::npos);
+        CHECK(words.find("(its value is not shown)") != std::string::npos);
+        CHECK(words.find("hunter2") == std::string::npos);
+    }
+}
+
 TEST_CASE("-i and -n: one input and one UDP collector, the rest at its default", "[conf][unit]") {
     const std::vector<std::string> one{"192.0.2.1"};
     const Config config = quick_config("af_packet:eth0", one, {}).config;
