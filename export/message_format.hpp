@@ -118,7 +118,7 @@ public:
     ///
     /// @param octets   of a message, or of some whole records of one; a former process may have
     ///                 made it
-    /// @param handler  what it throws comes through
+    /// @param handler  called for each range; an exception that it throws reaches the caller
     /// @return  records whose number cannot be read
     virtual std::uint64_t visit_numbers(MessageView /*octets*/,
                                         const NumberRangeHandler& /*handler*/) const {

@@ -37,7 +37,7 @@ using NumberRangeHandler = std::function<void(const NumberRange&)>;
 /// one behind the other are one range, so this is small.
 class NumberRanges {
 public:
-    /// @param range  of which no number is here
+    /// @param range  none of its numbers may have been added before
     /// @errors  std::bad_alloc: nothing has changed
     void add(const NumberRange& range);
     /// Reserves memory, so that so many calls of take() need none.

@@ -200,7 +200,8 @@ public:
     }
 
 private:
-    // The first octets of instructions of which DPDK, or to_ebpf(), has one use alone.
+    // How these instructions begin. DPDK's compiler emits each of the first four for one purpose
+    // only, and to_ebpf() causes the last one only as a marker, so that they tell where code is.
     static constexpr std::array kStackBack{0x48U, 0x89U, 0xECU};     // mov %rbp, %rsp
     static constexpr std::array kFrameBack{0x48U, 0x8BU, 0x5CU};     // mov (%rsp), %rbx
     static constexpr std::array kFrameAddress{0x48U, 0x01U, 0xF0U};  // add %rsi, %rax

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -14,6 +17,20 @@ struct AddressWords {
     std::uint64_t low;
     std::uint64_t high;
 };
+
+/// The mask of an address's leading bits.
+///
+/// @param bits  0 .. 128; of IPv4 0 .. 32
+[[nodiscard]] inline AddressWords prefix_mask(unsigned bits) noexcept {
+    constexpr unsigned kOctet = 8;
+    IpAddress mask{};
+    for (std::byte& octet : mask) {
+        const unsigned of_octet = std::min(bits, kOctet);
+        octet = static_cast<std::byte>(0xFF00U >> of_octet);
+        bits -= of_octet;
+    }
+    return std::bit_cast<AddressWords>(mask);
+}
 
 /// Without the octets that IPv4 does not use. An input path need not clear them, and a sender of
 /// unified headers may leave anything there.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -131,8 +130,8 @@ private:
         const auto field = [](bool is_in_key, std::uint64_t bits, int at) {
             return is_in_key ? bits << at : 0;
         };
-        const AddressWords of_source = address_mask(source);
-        const AddressWords of_destination = address_mask(destination);
+        const AddressWords of_source = prefix_mask(source);
+        const AddressWords of_destination = prefix_mask(destination);
         return {.words = {(of_source.low & kAddress) | of_destination.low << 32U,
                           field(key.source_port, kPort, 0) |
                               field(key.destination_port, kPort, kPortBits) |
@@ -141,17 +140,6 @@ private:
                           field(key.ingress_interface, kInterface, 0)},
                 .source = of_source,
                 .destination = of_destination};
-    }
-    /// The mask of an address's first bits, in the order of AddressWords.
-    [[nodiscard]] static AddressWords address_mask(unsigned bits) noexcept {
-        constexpr unsigned kOctet = 8;
-        IpAddress mask{};
-        for (std::byte& octet : mask) {
-            const unsigned of_octet = std::min(bits, kOctet);
-            octet = static_cast<std::byte>(0xFF00U >> of_octet);
-            bits -= of_octet;
-        }
-        return masked_words(mask, {~std::uint64_t{0}, ~std::uint64_t{0}});
     }
     [[nodiscard]] static AddressWords masked_words(const IpAddress& address,
                                                    const AddressWords& mask) noexcept {

@@ -24,7 +24,7 @@ namespace tributary {
 /// The leading bits of addresses that count, by IP version.
 struct AddressMasks {
     explicit AddressMasks(const AddressPrefix& prefix) noexcept
-        : ipv4(mask(prefix.ipv4)), ipv6(mask(prefix.ipv6)) {}
+        : ipv4(prefix_mask(prefix.ipv4)), ipv6(prefix_mask(prefix.ipv6)) {}
 
     [[nodiscard]] AddressWords masked(const AddressWords& words,
                                       std::uint8_t ip_version) const noexcept {
@@ -34,18 +34,6 @@ struct AddressMasks {
 
     AddressWords ipv4;
     AddressWords ipv6;
-
-private:
-    [[nodiscard]] static AddressWords mask(unsigned bits) noexcept {
-        constexpr unsigned kOctet = 8;
-        IpAddress octets{};
-        for (std::byte& octet : octets) {
-            const unsigned of_octet = std::min(bits, kOctet);
-            octet = static_cast<std::byte>(0xFF00U >> of_octet);
-            bits -= of_octet;
-        }
-        return std::bit_cast<AddressWords>(octets);
-    }
 };
 
 /// Up to where readers need places of headers; each has those before.

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "flowcache/fields/mpls.hpp"
 #include "parsers/packet.hpp"
 #include "parsers/packet_fields.hpp"
 
@@ -94,14 +95,13 @@ constexpr PacketField of_tributary(PacketField field) noexcept {
     return field;
 }
 /// @param section  from 1 at the top of the stack
-constexpr PacketField mpls_section(std::string_view name, unsigned section) noexcept {
+constexpr PacketField mpls_section(unsigned section) noexcept {
     constexpr unsigned kFirstId = 28;
-    constexpr unsigned kFirstNumber = 69;
     constexpr unsigned kEntry = 4;
+    const FieldElement& element = kMplsElements[section - 1];
     return octets(FieldSource::mpls_section,
-                  {name, static_cast<std::uint8_t>(kFirstId + section),
-                   static_cast<std::uint16_t>(kFirstNumber + section), Encoding::octets3,
-                   std::size_t{kEntry} * (section - 1), 3,
+                  {element.name, static_cast<std::uint8_t>(kFirstId + section), element.number,
+                   element.encoding, std::size_t{kEntry} * (section - 1), 3,
                    section == 1 ? "label, traffic class and bottom-of-stack bit of the top entry"
                                 : "the same of the next entry below; 0 below the bottom"});
 }
@@ -196,16 +196,16 @@ constexpr std::array kPacketFields = [] {
                                "length there, and on links without"}))),
         of_frames(number({"mplsLabelStackDepth", 28, 202, E::octets1, offsetof(F, mpls_labels), 1,
                           "entries of the first label stack, at most 255"})),
-        mpls_section("mplsTopLabelStackSection", 1),
-        mpls_section("mplsLabelStackSection2", 2),
-        mpls_section("mplsLabelStackSection3", 3),
-        mpls_section("mplsLabelStackSection4", 4),
-        mpls_section("mplsLabelStackSection5", 5),
-        mpls_section("mplsLabelStackSection6", 6),
-        mpls_section("mplsLabelStackSection7", 7),
-        mpls_section("mplsLabelStackSection8", 8),
-        mpls_section("mplsLabelStackSection9", 9),
-        mpls_section("mplsLabelStackSection10", 10),
+        mpls_section(1),
+        mpls_section(2),
+        mpls_section(3),
+        mpls_section(4),
+        mpls_section(5),
+        mpls_section(6),
+        mpls_section(7),
+        mpls_section(8),
+        mpls_section(9),
+        mpls_section(10),
         of_frames(of_tributary(number(
             {"tunnelType", 39, 1, E::octets1, kTunnelKind, 1,
              "0 none, 1 IP in IP, 2 GRE, 3 ERSPAN, 4 VXLAN, 5 GENEVE, 6 GTP-U; like the next "

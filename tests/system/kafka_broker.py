@@ -79,17 +79,17 @@ class Client:
                 "rd_kafka_event_DeleteTopics_result", "rd_kafka_DeleteTopics_result_topics")
 
     def __init__(self, address):
-        self.library = ctypes.CDLL("librdkafka.so.1")
+        self.librdkafka = ctypes.CDLL("librdkafka.so.1")
         for name in self.POINTERS:
-            getattr(self.library, name).restype = ctypes.c_void_p
+            getattr(self.librdkafka, name).restype = ctypes.c_void_p
         for name in ("rd_kafka_topic_result_error_string", "rd_kafka_event_error_string"):
-            getattr(self.library, name).restype = ctypes.c_char_p
+            getattr(self.librdkafka, name).restype = ctypes.c_char_p
         self.fault = ctypes.create_string_buffer(self.TEXT)
-        configuration = ctypes.c_void_p(self.library.rd_kafka_conf_new())
+        configuration = ctypes.c_void_p(self.librdkafka.rd_kafka_conf_new())
         for name, value in (("bootstrap.servers", address), ("log_level", "0")):
-            self.library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), self.fault, self.TEXT)
+            self.librdkafka.rd_kafka_conf_set(configuration, name.encode(), value.encode(), self.fault, self.TEXT)
         self.handle = ctypes.c_void_p(
-            self.library.rd_kafka_new(self.PRODUCER, configuration, self.fault, self.TEXT))
+            self.librdkafka.rd_kafka_new(self.PRODUCER, configuration, self.fault, self.TEXT))
         if not self.handle:
             raise AssertionError("librdkafka: " + self.fault.value.decode())
 
@@ -97,26 +97,26 @@ class Client:
         return self
 
     def __exit__(self, *_):
-        self.library.rd_kafka_destroy(self.handle)
+        self.librdkafka.rd_kafka_destroy(self.handle)
 
     def metadata_come(self, seconds):
         metadata = ctypes.c_void_p()
-        code = self.library.rd_kafka_metadata(self.handle, 1, None, ctypes.byref(metadata), int(seconds * 1000))
+        code = self.librdkafka.rd_kafka_metadata(self.handle, 1, None, ctypes.byref(metadata), int(seconds * 1000))
         if code == 0:
-            self.library.rd_kafka_metadata_destroy(metadata)
+            self.librdkafka.rd_kafka_metadata_destroy(metadata)
         return code == 0
 
     def group_is_settled(self, name, members):
         """Whether a consumer group has so many members, and each knows its partitions."""
         found = ctypes.POINTER(GroupList)()
-        if self.library.rd_kafka_list_groups(self.handle, name.encode(), ctypes.byref(found), 5000) != 0:
+        if self.librdkafka.rd_kafka_list_groups(self.handle, name.encode(), ctypes.byref(found), 5000) != 0:
             return False
         groups = [(group.error, group.state, group.member_count) for group in found.contents.groups[:found.contents.count]]
-        self.library.rd_kafka_group_list_destroy(found)
+        self.librdkafka.rd_kafka_group_list_destroy(found)
         return groups == [(0, b"Stable", members)]
 
     def create_topic(self, name, partitions, copies, settings):
-        library = self.library
+        library = self.librdkafka
         topic = ctypes.c_void_p(library.rd_kafka_NewTopic_new(name.encode(), partitions, copies, self.fault, self.TEXT))
         for key, value in settings.items():
             library.rd_kafka_NewTopic_set_config(topic, key.encode(), str(value).encode())
@@ -126,15 +126,15 @@ class Client:
             raise AssertionError("the topic %s cannot be made: %s" % (name, fault))
 
     def delete_topic(self, name):
-        topic = ctypes.c_void_p(self.library.rd_kafka_DeleteTopic_new(name.encode()))
+        topic = ctypes.c_void_p(self.librdkafka.rd_kafka_DeleteTopic_new(name.encode()))
         fault = self.administer("DeleteTopics", topic)
-        self.library.rd_kafka_DeleteTopic_destroy(topic)
+        self.librdkafka.rd_kafka_DeleteTopic_destroy(topic)
         if fault:
             raise AssertionError("the topic %s cannot be deleted: %s" % (name, fault))
 
     def administer(self, operation, topic):
         """CreateTopics or DeleteTopics, of one topic. @return  None, or why it was not done"""
-        library = self.library
+        library = self.librdkafka
         queue = ctypes.c_void_p(library.rd_kafka_queue_new(self.handle))
         getattr(library, "rd_kafka_" + operation)(self.handle, (ctypes.c_void_p * 1)(topic), ctypes.c_size_t(1), None, queue)
         event = ctypes.c_void_p(library.rd_kafka_queue_poll(queue, 30_000))
@@ -144,7 +144,7 @@ class Client:
         return fault
 
     def fault_of(self, operation, event):
-        library = self.library
+        library = self.librdkafka
         if not event:
             return "no answer"
         if library.rd_kafka_event_error(event) != 0:

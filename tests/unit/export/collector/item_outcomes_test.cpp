@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kRecordsPerMessage = 10;
-constexpr std::size_t kSmallBuffer = 900;  ///< octets: three messages or so, of which two wait
+constexpr std::size_t kSmallBuffer = 900;  ///< octets; room for about three messages
 
 /// Each record is an item with its source port as value, and every third one is two items, as the
 /// uniflows of a biflow are.
