@@ -13,6 +13,8 @@
 #include "conf/address_rules.hpp"
 #include "conf/config_error.hpp"
 #include "conf/config_section.hpp"
+#include "conf/export_keys.hpp"
+#include "conf/rules.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "export/metering_process.hpp"
@@ -29,20 +31,9 @@ void refuse_host(const CollectorOptions& collector, const Section& section,
     section.demand("source-address", collector.source_address.empty(), words);
 }
 
-const char* format_name(RecordFormatKind format) {
-    switch (format) {
-        case RecordFormatKind::json:
-            return "json";
-        case RecordFormatKind::csv:
-            return "csv";
-        case RecordFormatKind::flowmessage:
-            return "flowmessage";
-        case RecordFormatKind::rawflow:
-            return "rawflow";
-        case RecordFormatKind::ipfix:
-            break;
-    }
-    return "ipfix";
+std::string format_name(RecordFormatKind format) {
+    return std::string(
+        std::ranges::find(format_words(), format, &Word<RecordFormatKind>::meaning)->text);
 }
 
 void check_topic(const CollectorOptions& collector, const Section& section) {
@@ -58,7 +49,7 @@ void check_topic(const CollectorOptions& collector, const Section& section) {
                 "ports)");
     section.demand("delimited",
                    collector.kafka.delimited || collector.format == RecordFormatKind::flowmessage,
-                   " is given, but format is " + std::string(format_name(collector.format)) +
+                   " is given, but format is " + format_name(collector.format) +
                        "; must be left out (or format flowmessage)");
 }
 
@@ -143,10 +134,8 @@ void refuse_options_records(const CollectorOptions& collector, const Section& se
 
 /// Whether some record of this collector has the element by which messages go to partitions.
 bool has_key_field(const Config& config, const CollectorOptions& collector) {
-    MeteringProcess metering{
-        .layout = RecordLayout::of(effective_groups(config.export_.fields, config.flows),
-                                   config.flows.direction),
-        .key = config.flows.key};
+    MeteringProcess metering{.layout = layout_of_flows(config.export_.fields, config.flows),
+                             .key = config.flows.key};
     for (const InputOptions& input : config.inputs) {
         metering.interfaces.emplace_back().sampling = {.one_in = input.sampling,
                                                        .method = input.sampling_method};
@@ -159,10 +148,9 @@ bool has_key_field(const Config& config, const CollectorOptions& collector) {
 }
 
 void check_key_field(const Config& config, CollectorOptions collector, const Section& section) {
-    const RecordLayout layout = RecordLayout::of(
-        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
     if (collector.kafka.key != KafkaKey::field || record_kinds(layout) > kMostRecordKinds) {
-        return;
+        return;  // check_config.cpp refuses so many kinds; here they would all be built
     }
     const std::string given = " is " + collector.kafka.key_field + ", but ";
     const bool is_of_many = collector.format == RecordFormatKind::ipfix ||
@@ -196,8 +184,8 @@ void check_format(const CollectorOptions& collector, const ProbeIdentity& probe,
     }
     const CollectorOptions unset;
     const bool is_csv = collector.format == RecordFormatKind::csv;
-    const std::string words = " is given, but format is " +
-                              std::string(format_name(collector.format)) + "; must be left out (";
+    const std::string words =
+        " is given, but format is " + format_name(collector.format) + "; must be left out (";
     if (collector.profile != unset.profile) {  // it has set some of the keys below
         section.demand("profile", false, words + "profiles are those of IPFIX collectors)");
         return;

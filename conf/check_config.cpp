@@ -235,8 +235,7 @@ void check_export(const Config& config, const YamlNode& root, Faults& faults) {
                        faults.is_unread("flows.tcp-analysis"),
                    " is true, but flows.tcp-analysis is false; must be false (or "
                    "flows.tcp-analysis true)");
-    const RecordLayout layout = RecordLayout::of(
-        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
     section.demand("fields", layout.bytes <= kLargestRecord,
                    " needs records of " + std::to_string(layout.bytes) +
                        " octets; must be groups of at most " + std::to_string(kLargestRecord) +

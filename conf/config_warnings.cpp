@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "conf/collector_profiles.hpp"
+#include "export/ipfix/named_field.hpp"
+#include "flowcache/table/closest.hpp"
 
 namespace tributary {
 namespace {
@@ -104,11 +106,7 @@ void warn_of_idle_packet_keys(const Options& options, const std::string& section
 /// The value of librdkafka's property; empty: it is not given.
 std::string value_of(const KafkaOptions& kafka, const std::string& property) {
     const auto found = kafka.properties.find(property);
-    std::string value = found == kafka.properties.end() ? std::string() : found->second;
-    std::ranges::transform(value, value.begin(), [](char letter) {
-        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    });
-    return value;
+    return found == kafka.properties.end() ? std::string() : in_small_letters(found->second);
 }
 
 /// Warns of acknowledgements that come before all replicas have a record.
@@ -139,10 +137,7 @@ void warn_of_weak_delivery(const KafkaOptions& kafka, const std::string& propert
 
 /// Warns of a key that is the address of one IP version.
 void warn_of_one_version(const std::string& element, const std::string& key, Warnings& warnings) {
-    constexpr std::string_view kIpv4 = "IPv4Address";
-    constexpr std::string_view kIpv6 = "IPv6Address";
-    if (element.ends_with(kIpv4) || element.ends_with(kIpv6)) {
-        const std::string both = element.substr(0, element.size() - kIpv4.size()) + "IPAddress";
+    if (const std::string both = name_of_both(element); !both.empty()) {
         warnings.push_back(key + " is " + element +
                            ": records of the other IP version have no key; " + both +
                            " is of both");

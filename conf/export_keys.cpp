@@ -149,12 +149,7 @@ std::vector<Key<CollectorOptions>> place_keys() {
               "message of a topic, which its brokers acknowledge; of ipfix and rawflow, several "
               "records"),
         value(
-            "format",
-            choice(&O::format, {{"ipfix", RecordFormatKind::ipfix},
-                                {"json", RecordFormatKind::json},
-                                {"csv", RecordFormatKind::csv},
-                                {"flowmessage", RecordFormatKind::flowmessage},
-                                {"rawflow", RecordFormatKind::rawflow}}),
+            "format", choice(&O::format, format_words()),
             "how records are written: ipfix; json, a line for each record, for tcp, "
             "tls and file, with a port that is given, and for kafka; csv, with a header, for file "
             "(docs/export.md); flowmessage, goflow2's protobuf messages, where json can be, and "
@@ -354,6 +349,16 @@ Rule<ExportOptions> export_fields() {
 }
 
 }  // namespace
+
+const std::vector<Word<RecordFormatKind>>& format_words() {
+    static const std::vector<Word<RecordFormatKind>> words{
+        {"ipfix", RecordFormatKind::ipfix},
+        {"json", RecordFormatKind::json},
+        {"csv", RecordFormatKind::csv},
+        {"flowmessage", RecordFormatKind::flowmessage},
+        {"rawflow", RecordFormatKind::rawflow}};
+    return words;
+}
 
 const std::vector<Key<CollectorOptions>>& collector_keys() {
     static const std::vector<Key<CollectorOptions>> all = [] {

@@ -4,9 +4,14 @@
 #include <vector>
 
 #include "conf/key.hpp"
+#include "conf/rules.hpp"
 #include "export/options.hpp"
 
 namespace tributary {
+
+/// The words of a collector's `format`.
+/// @thread  any; made once
+[[nodiscard]] const std::vector<Word<RecordFormatKind>>& format_words();
 
 /// The keys of `export`.
 [[nodiscard]] std::vector<Key<ExportOptions>> export_keys();

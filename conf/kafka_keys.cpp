@@ -132,7 +132,8 @@ std::vector<Key<CollectorOptions>> kafka_keys() {
               "the topic that records go to, for kafka; the probe does not create it"),
         value("key", of_kafka(message_key()),
               "for kafka: flow: all records of a flow, of both directions, go to one partition, in "
-              "order; none: records go to the partitions in turn; an element of docs/fields.md, or "
+              "order; none: records go to the partitions in turn; an element of flow records "
+              "(docs/fields.md), or "
               "sourceIPAddress and the like for both IP versions: its value is the key of a "
               "message, and records with the same key go to one partition, in order, for json and "
               "flowmessage"),
@@ -161,7 +162,8 @@ std::vector<Key<CollectorOptions>> kafka_keys() {
                              "the paths of files",
                              is_secret)),
               "for kafka, librdkafka's properties whose values are secrets: each in a file of its "
-              "own, which is read when a session begins; a line end behind it does not count"),
+              "own, which is read when a producer begins (docs/export.md); a line end behind it "
+              "does not count"),
     };
 }
 

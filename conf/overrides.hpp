@@ -15,8 +15,8 @@ namespace tributary {
 /// @thread      any; pure
 void assign(YamlNode& root, std::string_view path, YamlNode value);
 
-/// How messages name a `--set`: as it was given, but without a value that may have a secret. That
-/// is one that names `properties`, which are a library's.
+/// How messages name a `--set`: as it was given. One with the word `properties` anywhere, also
+/// inside a YAML map, is named without its value, because librdkafka's properties may be secrets.
 [[nodiscard]] std::string place_of_set(const std::string& key_value);
 
 /// Applies a `--set`.

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "flowcache/table/closest.hpp"
+
 namespace tributary {
 namespace {
 
@@ -117,14 +119,6 @@ std::string time_of_thousandths(std::uint64_t thousandths) {
     constexpr std::uint64_t kSecond = 1'000'000;
     return thousandths % kSecond == 0 ? std::to_string(thousandths / kSecond) + "s"
                                       : std::to_string(thousandths / 1000) + "ms";
-}
-
-std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    std::ranges::transform(small, small.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return small;
 }
 
 /// @param word  in small letters

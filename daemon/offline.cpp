@@ -131,8 +131,7 @@ public:
         if (filter_ != nullptr) {
             spdlog::info("the filter is {}", filter_->execution());
         }
-        const RecordLayout layout = RecordLayout::of(
-            effective_groups(config.export_.fields, config.flows), config.flows.direction);
+        const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<QueueWorker>> queues;
         if (is_parsed_for_all(config)) {

@@ -90,8 +90,7 @@ public:
           options_(options),
           signals_(signals),
           plan_(plan_probe(config)),
-          layout_(RecordLayout::of(effective_groups(config.export_.fields, config.flows),
-                                   config.flows.direction)),
+          layout_(layout_of_flows(config.export_.fields, config.flows)),
           cores_(take_places(config, plan_)),
           filters_(config.inputs),
           eal_(eal_options(config, plan_, cores_)) {

@@ -9,8 +9,8 @@ namespace {
 
 /// Whether `second` begins right behind `first`, and has the same cause.
 bool are_neighbours(const LostRange& first, const LostRange& second) noexcept {
-    return first.last + 1 == second.first && first.stream == second.stream &&
-           first.cause == second.cause;
+    const NumberRange numbers{first.stream, first.first, first.last};
+    return numbers.is_followed_by({second.stream, second.first}) && first.cause == second.cause;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace tributary {
 namespace {
 
 bool are_neighbours(const NumberRange& first, const NumberRange& second) noexcept {
-    return first.ends_before({.stream = second.stream, .sequence = second.first});
+    return first.is_followed_by({.stream = second.stream, .sequence = second.first});
 }
 
 }  // namespace

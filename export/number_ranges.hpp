@@ -18,13 +18,13 @@ struct RecordNumber {
     friend bool operator==(const RecordNumber&, const RecordNumber&) = default;
 };
 
-/// Numbers of one stream, one behind the other.
+/// Consecutive numbers of one stream.
 struct NumberRange {
     std::uint64_t stream{};
     std::uint64_t first{};
     std::uint64_t last{};
 
-    [[nodiscard]] bool ends_before(const RecordNumber& number) const noexcept {
+    [[nodiscard]] bool is_followed_by(const RecordNumber& number) const noexcept {
         return stream == number.stream && last + 1 == number.sequence;
     }
     friend auto operator<=>(const NumberRange&, const NumberRange&) = default;

@@ -22,7 +22,8 @@ enum class RecordFormatKind : std::uint8_t {
     ipfix,
     json,         ///< lines, with IPFIXcol2's names
     csv,          ///< lines, with the columns of `tributary flows --csv`
-    flowmessage,  ///< goflow2's protobuf messages, with their lengths in front
+    flowmessage,  ///< goflow2's protobuf messages, with their lengths in front unless `delimited`
+                  ///< is false
     rawflow,      ///< Akvorado's protobuf messages around messages of IPFIX; for Kafka alone
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "parsers/captured_bytes.hpp"
 #include "parsers/link_layer.hpp"
@@ -65,6 +66,21 @@ inline constexpr std::uint16_t kLastLlcLength = 1500;
         ++fields.vlan_tags;
     }
     return {ParseStatus::ok, tag.u16<2>(), at + 4};
+}
+
+/// Where the type field lies that is behind the MAC addresses of a frame and all its VLAN tags.
+///
+/// @return  nothing: the frame ends before or in it
+[[nodiscard]] inline std::optional<std::size_t> type_behind_tags(CapturedBytes frame) noexcept {
+    constexpr std::size_t kTypeAt = 12;
+    constexpr std::size_t kTag = 4;
+    std::size_t at = kTypeAt;
+    auto type = frame.header<2>(at);
+    while (type && is_vlan_tag(type.u16<0>())) {
+        at += kTag;
+        type = frame.header<2>(at);
+    }
+    return type ? std::optional(at) : std::nullopt;
 }
 
 /// Parses an Ethernet header, up to its type field.

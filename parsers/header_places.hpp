@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "parsers/captured_bytes.hpp"
 #include "parsers/ethernet.hpp"
@@ -33,9 +34,8 @@ struct HeaderPlaces {
 
 /// Octets of the transport header at `at`; 0: it is not known, or its data offset contradicts it.
 ///
-/// @source  RFC 9293 §3.1, RFC 768, RFC 3828 §3.1, RFC 9260 §3.1 (the common header), RFC 4340
-/// §5.1,
-///          RFC 792, RFC 4443 §2.1 (with the four octets that each message defines)
+/// @source  RFC 9293 §3.1, RFC 768, RFC 3828 §3.1, RFC 9260 §3.1 (the common header),
+///          RFC 4340 §5.1, RFC 792, RFC 4443 §2.1 (with the four octets of each message)
 [[nodiscard]] inline std::size_t transport_header_bytes(CapturedBytes packet, std::size_t at,
                                                         std::uint8_t protocol) noexcept {
     constexpr std::size_t kTcp = 20;
@@ -111,7 +111,6 @@ enum class LastHeader : std::uint8_t { transport, payload };
 [[nodiscard]] inline bool find_plain_ip(const PacketView& packet, const PacketFields& fields,
                                         IpLayer& ip) noexcept {
     constexpr std::size_t kTypeAt = 12;
-    constexpr std::size_t kTag = 4;
     constexpr std::size_t kLeastFrame = 34;  // with an IPv4 header
     const CapturedBytes frame(packet.captured);
     const auto untagged = frame.header<kLeastFrame>(0);
@@ -122,16 +121,12 @@ enum class LastHeader : std::uint8_t { transport, payload };
               kIpAt + fields.ip_bytes, kIpAt};
         return untagged.u8<kIpAt>() >> 4U == 4;
     }
-    std::size_t at = kTypeAt;
-    auto type = frame.header<2>(at);
-    while (type && is_vlan_tag(type.u16<0>())) {
-        at += kTag;
-        type = frame.header<2>(at);
-    }
-    if (!type) {
+    const std::optional<std::size_t> type_at = type_behind_tags(frame);
+    if (!type_at) {
         return false;
     }
-    at += 2;
+    const auto type = frame.header<2>(*type_at);
+    const std::size_t at = *type_at + 2;
     if (type.u16<0>() == ethertype::kIpv4) {
         const auto header = frame.header<1>(at);
         ip = {ParseStatus::ok, at + (header ? (header.u8<0>() & 0x0fU) * std::size_t{4} : 0),
@@ -148,10 +143,11 @@ enum class LastHeader : std::uint8_t { transport, payload };
 /// Finds the headers of a packet that was parsed.
 ///
 /// @param packet   may hold anything; only `captured` bytes are read
-/// @param fields   what parse_packet() returned with `ok`
+/// @param fields   what parse_packet() returned of this packet, with `ok`
 /// @param options  with which it was parsed
 /// @param last     with `transport` the payload's place stays absent
-/// @return         all absent: the frame does not hold the packet of these fields
+/// @return         all absent: the frame was parsed again, and does not hold the packet of these
+///                 fields
 /// @thread         any; pure
 /// @cost           some instructions where IP is right behind Ethernet and its tags and in no
 ///                 tunnel; otherwise the frame is parsed once more

@@ -66,7 +66,7 @@ as were acknowledged.
 BUDGETS = {"flowmessage": 800, "json": 1200}  # ns of the export thread
 RATE = 400_000  # acknowledged records per second
 NO_SLOWER = 0.98
-# Of export_rate's ways those whose figures mean what they say.
+# Ways of export_rate that are judged. A UDP collector that never reads is not: the kernel drops its datagrams early.
 JUDGED = ("to a file", "by UDP, the collector reads", "by TCP")
 
 

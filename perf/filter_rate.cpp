@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet filters as machine code beside libpcap's interpreter, on the frames of a capture.
 //
-//   filter_rate CAPTURE...       nanoseconds per packet of each filter, as JSON: both ways in turn,
-//   in one run filter_rate --check          only checks that both ways have the same verdicts, on
-//   the capture of the tests
+//   filter_rate CAPTURE...   nanoseconds per packet of each filter, as JSON, both ways in turn
+//   filter_rate --check      only checks that both have the same verdicts, on the tests' capture
 //
 // Both ways get bursts of the same frames and give the same masks; only the program differs. The
 // frames are those at the front of each capture, one behind the other in memory, more than the

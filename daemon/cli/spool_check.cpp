@@ -88,8 +88,7 @@ void warn_of_unusable_records(const Config& config, const YamlNode& root) {
     if (directory.empty()) {
         return;
     }
-    const RecordLayout layout = RecordLayout::of(
-        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
     const std::uint64_t records = unusable_records(
         directory, {.fingerprint = fingerprint_of(layout), .record_bytes = record_size(layout)});
     if (records > 0) {

@@ -19,7 +19,8 @@ using FilterExecutions = std::map<std::string, std::string>;
 ///
 /// @param root    of the configuration's text
 /// @param faults  gets the filters that libpcap refuses
-/// @return        how the others would be run for Ethernet frames
+/// @return        how this process would run the others for Ethernet frames; a probe may be
+///                forbidden what this process may do
 /// @thread        main
 FilterExecutions check_filters(const Config& config, const YamlNode& root, Faults& faults);
 

@@ -25,8 +25,7 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
             add(kHeadBuffers, heads->node, heads->memory());
         }
     }
-    const RecordLayout layout = RecordLayout::of(
-        effective_groups(config.export_.fields, config.flows), config.flows.direction);
+    const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
     for (const QueueToPlace& queue : plan.queues) {
         const auto [cache, ring] = queue_memory({.flows = config.flows, .layout = layout});
         add(kFlowCaches, queue.node, cache);

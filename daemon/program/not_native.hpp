@@ -9,7 +9,7 @@ namespace tributary {
 enum class NotNative : std::uint8_t {
     no_executable_memory,  ///< the process may not make memory executable
     no_compiler,           ///< DPDK has none for this CPU
-    foreign_instruction,   ///< libpcap's compiler gives no such instruction for frames of a file
+    foreign_instruction,   ///< one that libpcap's compiler does not emit for a filter
     loop,
     offset_beyond_frames,  ///< no frame of 65,535 octets has this offset
     too_long,

@@ -12,7 +12,12 @@
 namespace tributary {
 namespace {
 
-/// The name of an address, whichever of the two IP versions it is of; empty: the element is none.
+bool has_name(const TemplateField& field, std::string_view name) {
+    return name == field.element || name == name_of_both(field.element);
+}
+
+}  // namespace
+
 std::string name_of_both(std::string_view element) {
     for (const std::string_view version : {"IPv4Address", "IPv6Address"}) {
         if (element.ends_with(version)) {
@@ -22,12 +27,6 @@ std::string name_of_both(std::string_view element) {
     }
     return {};
 }
-
-bool has_name(const TemplateField& field, std::string_view name) {
-    return name == field.element || name == name_of_both(field.element);
-}
-
-}  // namespace
 
 std::vector<std::string> field_names() {
     std::set<std::string> names;

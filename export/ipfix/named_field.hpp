@@ -17,6 +17,10 @@ namespace tributary {
 /// name, as columns of CSV have it: sourceIPAddress of sourceIPv4Address and sourceIPv6Address.
 [[nodiscard]] std::vector<std::string> field_names();
 
+/// The name of an address, whichever of the two IP versions it is of; empty: the element is no
+/// address of one version.
+[[nodiscard]] std::string name_of_both(std::string_view element);
+
 /// By the index of RecordShapes: the field of this name; nothing: records of the shape have none.
 [[nodiscard]] std::vector<std::optional<TemplateField>> fields_named(std::string_view name,
                                                                      const RecordLayout& layout,

@@ -66,7 +66,7 @@ void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& 
                       (is_secret ? "librdkafka refuses its value" : std::string(error.data())));
 }
 
-/// Why librdkafka would take another secret than the one in the file; "": it takes this one.
+/// Why a secret cannot be used: it is empty, or librdkafka would use only a part of it. "": it can.
 std::string_view fault_of(std::string_view secret) noexcept {
     constexpr std::string_view kBlanks = " \t\n\v\f\r";
     if (secret.empty()) {

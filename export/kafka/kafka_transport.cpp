@@ -46,7 +46,7 @@ void KafkaTransport::advance(std::chrono::nanoseconds now) noexcept {
         return;
     }
     poll(now);
-    if (is_due_to_renew(now)) {
+    if (takes_renewal(now)) {
         retire();
         begin_session(now);
         return;
@@ -77,9 +77,9 @@ void KafkaTransport::begin_session(std::chrono::nanoseconds now) noexcept {
     was_there_ = false;
 }
 
-/// Whether another producer may reach what this one has not: it has tried for long, or it is asked
-/// to try now and is not new.
-bool KafkaTransport::is_due_to_renew(std::chrono::nanoseconds now) noexcept {
+/// Whether the producer is to be replaced: it has not found the topic for kRenewAfter, or for
+/// kRetryAfter where try_now() was called since the last call. Forgets that call of try_now().
+bool KafkaTransport::takes_renewal(std::chrono::nanoseconds now) noexcept {
     const bool is_wanted = std::exchange(is_wanted_now_, false);
     const bool is_reached = is_open_ || draining_ || producer_->is_there();
     return !is_reached && now - began_at_ >= (is_wanted ? kRetryAfter : kRenewAfter);

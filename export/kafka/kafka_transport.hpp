@@ -77,7 +77,7 @@ private:
 
     void begin_session(std::chrono::nanoseconds now) noexcept;
     void end_session(std::chrono::nanoseconds now) noexcept;
-    [[nodiscard]] bool is_due_to_renew(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] bool takes_renewal(std::chrono::nanoseconds now) noexcept;
     void drain(std::chrono::nanoseconds now) noexcept;
     void poll(std::chrono::nanoseconds now) noexcept;
     void report_absence(std::chrono::nanoseconds now) noexcept;
@@ -99,7 +99,7 @@ private:
     std::unique_ptr<KafkaProducer> producer_;  ///< nullptr: no session
     std::uint64_t session_{};
     std::chrono::nanoseconds began_at_{};  ///< uptime: since when there is a producer
-    bool is_wanted_now_{};                 ///< try_now() since the last look
+    bool is_wanted_now_{};                 ///< try_now() was called since takes_renewal()
     bool is_open_{};
     bool draining_{};
     bool gave_up_{};           ///< on outcomes that are not known at the end

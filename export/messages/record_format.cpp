@@ -110,7 +110,7 @@ std::uint64_t RecordFormat::visit_numbers(MessageView octets,
             ++unknown;
             continue;
         }
-        if (run && run->ends_before(*number)) {
+        if (run && run->is_followed_by(*number)) {
             ++run->last;
             continue;
         }

@@ -207,7 +207,7 @@ bool Spool::has_untaken() const noexcept {
 }
 
 bool Spool::has_room_for(const OutgoingMessage& message) const noexcept {
-    // Not all records have a SpoolRange of their own: if they do, there is still room for them.
+    // An upper bound: each record has a SpoolRange of its own at most.
     const std::uint64_t ranges = content_.has_numbers() ? message.data_records : 0;
     const std::uint64_t entries = message.entries.size() + message.inherited.records + ranges;
     const std::uint64_t size =

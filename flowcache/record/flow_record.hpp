@@ -162,6 +162,14 @@ private:
     }
 };
 
+/// The layout of the records of flows.
+///
+/// @param asked  groups of export.fields; effective_groups() adds those that follow from `options`
+[[nodiscard]] inline RecordLayout layout_of_flows(const FieldGroups& asked,
+                                                  const FlowCacheOptions& options) noexcept {
+    return RecordLayout::of(effective_groups(asked, options), options.direction);
+}
+
 /// The number of templates that the records of a layout can need: IP version, ICMP, VLAN id and the
 /// variants of groups decide which elements a record has.
 [[nodiscard]] constexpr std::size_t record_kinds(const RecordLayout& layout) noexcept {

@@ -75,4 +75,12 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
     return best;
 }
 
+std::string in_small_letters(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return small;
+}
+
 }  // namespace tributary

@@ -13,4 +13,7 @@ namespace tributary {
 /// @return  empty: no similar name
 [[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& names);
 
+/// A text with its letters from A to Z small.
+[[nodiscard]] std::string in_small_letters(std::string_view text);
+
 }  // namespace tributary

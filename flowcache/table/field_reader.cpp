@@ -3,6 +3,9 @@
 
 #include <xxhash.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "flowcache/table/table_text.hpp"
 #include "parsers/captured_bytes.hpp"
 #include "parsers/ethernet.hpp"
@@ -57,19 +60,13 @@ FieldReader::Step FieldReader::step_of(const OwnField& field) noexcept {
 }
 
 std::uint64_t FieldReader::ether_type(const PacketView& packet) noexcept {
-    constexpr std::size_t kTypeAt = 12;
-    constexpr std::size_t kTag = 4;
     if (packet.link_type != LinkType::ethernet) {
         return 0;
     }
     const CapturedBytes frame(packet.captured);
-    std::size_t at = kTypeAt;
-    auto type = frame.header<2>(at);
-    while (type && is_vlan_tag(type.u16<0>())) {
-        at += kTag;
-        type = frame.header<2>(at);
-    }
-    return type && type.u16<0>() > ethertype::kLastLlcLength ? type.u16<0>() : 0;
+    const std::optional<std::size_t> at = type_behind_tags(frame);
+    const std::uint16_t type = at ? frame.header<2>(*at).u16<0>() : std::uint16_t{0};
+    return type > ethertype::kLastLlcLength ? type : 0;
 }
 
 void FieldReader::write_tunnel_address(const TunnelFields& tunnel, bool is_destination,

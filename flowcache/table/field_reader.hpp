@@ -156,8 +156,9 @@ public:
     /// A hash of the value.
     ///
     /// @param seed  random, so that a sender cannot choose the hashes
-    /// @return      nothing: octets that the packet does not have. A number is 0 there, and has
-    /// one.
+    /// @return      nothing: octets that the packet does not have. A number that it does not have
+    /// is
+    ///              hashed as 0
     [[nodiscard]] std::optional<std::uint32_t> hash(const PacketAtHand& at_hand,
                                                     std::uint64_t seed) const noexcept;
 

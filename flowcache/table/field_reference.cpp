@@ -27,13 +27,6 @@ std::string did_you_mean(const std::string& name) {
     return name.empty() ? "" : "; did you mean " + name + "?";
 }
 
-std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    std::ranges::transform(small, small.begin(), [](char c) {
-        return is_letter(c) && !is_small_letter(c) ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return small;
-}
 std::string closest_of_any_case(std::string_view word, const std::vector<std::string>& names) {
     std::vector<std::string> small(names.size());
     std::ranges::transform(names, small.begin(), in_small_letters);

@@ -303,13 +303,13 @@ class Captures(harness.TestCase):
             self.assertRegex(result.stderr, "are one file, .*/(in.pcap|probe.yaml|probe.log|log|link)")
             with open(capture, "rb") as kept:
                 self.assertEqual(kept.read(), octets, words)
+            self.assertFalse(os.path.exists(out), words)
         new = self.path("new")  # it is not there, and one of its names is relative
         for words in (["--write", new, "--stats", "new"], ["--write", "new", "--stats", new]):
             done = subprocess.run([harness.TRIBUTARYD, "--read", harness.DEMO, *words], cwd=os.path.dirname(new),
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, harness.EX_USAGE, done.stderr)
             self.assertFalse(os.path.exists(new))
-            self.assertFalse(os.path.exists(out), words)
         for words in (["--write", "/dev/null", "--stats", "/dev/null"], ["--write", out, "--set", "log.file=/dev/null"]):
             self.tributaryd("--read", capture, *words)
 

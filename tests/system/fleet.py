@@ -13,6 +13,7 @@ import re
 import signal
 import socket
 import time
+import unittest
 
 import harness
 from fleet_servers import PARTITIONS, PROBE, SUMS, TOPIC, FleetServers, probe, read
@@ -25,6 +26,7 @@ TO_END = 3500    # packets, after which all flows of HALF packets before have en
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
 SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))  # of the moment at which a server is killed
+AIMED = "one of the moments that --all meets by chance: with TRIBUTARY_LONG"
 SECONDS_TO_SETTLE = 6  # more than the 2.5 s after which ClickHouse writes what came last
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
 RECORDS = "SELECT count() FROM tributary.flows FINAL"
@@ -129,8 +131,6 @@ class ProbeCase(harness.TestCase):
 
 class Fleet(ProbeCase):
     def setUp(self):
-        if "_server_killed_while_" in self.id() and not harness.LONG:
-            self.skipTest("two of the moments that --all meets by chance: with TRIBUTARY_LONG")
         super().setUp()
         self.fleet = self.enterContext(FleetServers())
         self.broker = self.fleet.broker
@@ -299,6 +299,7 @@ class Fleet(ProbeCase):
     def wait_for_records_here(self, server):
         harness.wait_until(lambda: self.query("SELECT count() FROM tributary.flows_local", server) != [["0"]], 60, "records")
 
+    @unittest.skipUnless(harness.LONG, AIMED)
     def test_a_server_killed_while_it_takes_rows_from_another_one(self):
         self.slow_down(server=1)
         self.query("INSERT INTO tributary.flows (stream_id, sequence_number) SELECT '0123456789abcdef', number "
@@ -311,6 +312,7 @@ class Fleet(ProbeCase):
         self.wait_for_row(RECORDS, [100])
         self.assertEqual(self.fleet.put_aside(0), [])
 
+    @unittest.skipUnless(harness.LONG, AIMED)
     def test_a_server_killed_while_it_writes_what_it_read(self):
         """The broker was not told before that it is read: the rows for the other shard are in no file yet."""
         self.fleet.servers[1].kill()

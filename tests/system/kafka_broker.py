@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kafka broker from its published jars, for tests: one process, which is controller too, on the loopback address.
 
-Topics are made and deleted through librdkafka, which kcat brings: the jars have no
-tools. What the topics hold is read by kcat."""
+Topics are made and deleted through librdkafka, which kcat brings: the jars have no tools. What the topics hold is read by
+kcat."""
 import ctypes
 import fcntl
 import os

@@ -86,6 +86,10 @@ class Run:
 
 
 class FaultCase(KafkaCase):
+    def setUp(self):
+        super().setUp()
+        self.have_broker()
+
     def each(self, fault, run_one, runs=RUNS):
         """Calls run_one(Run) for each run of a fault. One that fails does not keep the next ones from being made."""
         for number in range(runs):
@@ -228,12 +232,12 @@ class Spooled(FaultCase):
         """Stopped, so that it takes connections and is silent, or killed, in turn."""
         if run.number % 2 == 0:
             self.broker.pause()
-            yield
-            self.broker.resume()
         else:
             self.broker.kill()
+        try:
             yield
-            self.broker.start()
+        finally:
+            self.have_broker()
 
     def check_streams(self, topic):
         """Those of the former process come first, and all numbers are in order."""

@@ -124,8 +124,9 @@ TEST_CASE("locate_headers: a tunnel, the packet inside or around it, as it was m
     CHECK(places_of(gre, {.tunnel = TunnelMode::inner}).network == 18 + 40 + 8);
 }
 
-TEST_CASE("locate_headers: fields that are not of this frame, all places are absent",
-          "[parsers][unit]") {
+TEST_CASE(
+    "locate_headers: a frame that is parsed again and has another packet, all places are absent",
+    "[parsers][unit]") {
     const Frame other = ethernet().mpls(1).ipv4().udp(1, 2).build();
     PacketFields fields = parse(other).fields;
     fields.source = ip_address("203.0.113.9");

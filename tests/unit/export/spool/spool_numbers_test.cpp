@@ -54,7 +54,7 @@ std::uint64_t visit_lines(MessageView octets, const NumberRangeHandler& handler)
 std::uint64_t visit_runs(MessageView octets, const NumberRangeHandler& handler) {
     std::optional<NumberRange> run;
     const std::uint64_t unknown = visit_lines(octets, [&](const NumberRange& next) {
-        if (run && run->ends_before({next.stream, next.first})) {
+        if (run && run->is_followed_by({next.stream, next.first})) {
             run->last = next.last;
             return;
         }
