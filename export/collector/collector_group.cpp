@@ -268,37 +268,56 @@ std::size_t CollectorGroup::best_member(ExportTime now) {
     return living < members_.size() && session(active_).is_dead() ? living : active_;
 }
 
+/// Whether the first collector's time to be reached for the first time is over.
+bool CollectorGroup::has_had_time(ExportTime now) const noexcept {
+    const bool is_late_for_end =
+        is_finishing_ && now.uptime - end_began_ >= options_.drain_timeout / 2;
+    return was_up_ || is_late_for_end || now.uptime - began_.value_or(now.uptime) >= kStartUp;
+}
+
 /// Gives the records that wait for a collector to the active one. While memory is short they wait
 /// on.
 void CollectorGroup::rescue(Collector& from, ExportTime now) {
     if (MemoryReserve::is_given_out()) {
         return;
     }
-    Collector& active = session(active_);
-    from.hand_back(
-        [&](const RecordBatch& batch) {
-            if (batch.place) {
-                active.add_batch(batch, now);
-                return;
-            }
-            const std::size_t octets = record_bytes(batch.layout);
-            for (std::size_t i = 0; i < batch.entries.size(); ++i) {
-                active.add({.bytes = batch.records.data() + i * octets,
-                            .entry = batch.entries[i],
-                            .layout = batch.layout},
-                           now);
-            }
-        },
-        now);
+    from.hand_back([&](const RecordBatch& batch) { give(batch, session(active_), now); }, now);
+}
+
+/// Gives records that waited for one collector to another one.
+void CollectorGroup::give(const RecordBatch& batch, Collector& to, ExportTime now) {
+    if (batch.place) {
+        to.add_batch(batch, now);
+        return;
+    }
+    const std::size_t octets = record_bytes(batch.layout);
+    for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+        to.add({.bytes = batch.records.data() + i * octets,
+                .entry = batch.entries[i],
+                .layout = batch.layout},
+               now);
+    }
+}
+
+void CollectorGroup::begin_end(ExportTime now) {
+    is_finishing_ = true;
+    end_began_ = now.uptime;
+    if (options_.mode == ExportMode::failover) {
+        choose_active(now);  // without a drain_timeout, nothing waits for the next time
+    }
 }
 
 bool CollectorGroup::finish(ExportTime now, bool drained) {
-    is_finishing_ = true;
+    if (!is_finishing_) {
+        begin_end(now);
+    }
     const bool more_comes = !drained || spool_goes_on(now);
     bool all_ended = retired_.empty();  // advance() goes on with them
+    was_handed_on_ = false;
     for (Member& member : members_) {
         all_ended = end_member(member, !more_comes, now) && all_ended;
     }
+    all_ended = all_ended && !was_handed_on_;  // perhaps to one that had nothing left
     if (all_ended) {
         spool_.keep_for_next_process(now);
         accounting_.settle_unread();

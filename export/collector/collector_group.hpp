@@ -25,7 +25,9 @@ namespace tributary {
 ///     failover  the first in order that can send. When a connection is lost, records that have not
 ///               arrived there go to the collector that has the records then. A collector that
 ///               takes nothing for Transport::kStall is left while another one can send. While none
-///               can send, records go to the group's spool, if there is one.
+///               can send, records go to the group's spool, if there is one. At the start the first
+///               one has kStartUp to be reached, and at the end no more than half of drain_timeout:
+///               so another one has the other half.
 ///
 /// An absent collector never delays another one. Only while none can take records, and no spool
 /// does, the records wait where they are. A collector that has failed for good is treated as if it
@@ -82,7 +84,8 @@ public:
     /// @return  false: it was not taken, and the caller keeps it
     [[nodiscard]] bool add(const std::byte* record, Origin origin, ExportTime now);
     /// Sends what is left, once no more records come, or gives up collectors that have taken
-    /// nothing for drain_timeout. What is left for these is lost. Call it again and again from the
+    /// nothing for drain_timeout. What is left for these is lost, unless another collector of mode
+    /// failover can be reached: it has drain_timeout for it. Call it again and again from the
     /// beginning of the end.
     ///
     /// @param drained  nothing more will be added
@@ -137,9 +140,8 @@ private:
     [[nodiscard]] std::size_t best_member(ExportTime now);
     [[nodiscard]] bool choose_for_record(std::size_t layout, ExportTime now);
     [[nodiscard]] bool is_for_spool(ExportTime now) const noexcept;
-    [[nodiscard]] bool has_had_time(ExportTime now) const noexcept {
-        return was_up_ || now.uptime - began_.value_or(now.uptime) >= kStartUp;
-    }
+    [[nodiscard]] bool has_had_time(ExportTime now) const noexcept;
+    void begin_end(ExportTime now);
     void add_to_active(const RecordToSend& record, ExportTime now);
     [[nodiscard]] bool write_to_spool(ExportTime now);
     [[nodiscard]] bool copies_are_due(ExportTime now) const noexcept;
@@ -148,7 +150,9 @@ private:
     [[nodiscard]] bool spool_goes_on(ExportTime now);
     [[nodiscard]] std::uint64_t signs_of_life() const noexcept;
     void abandon(Collector& session, ExportTime now);
+    [[nodiscard]] Member* successor_of(const Collector& session) noexcept;
     void rescue(Collector& from, ExportTime now);
+    void give(const RecordBatch& batch, Collector& to, ExportTime now);
     [[nodiscard]] bool waits_for_pace(const Member& member) const noexcept;
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
@@ -186,6 +190,8 @@ private:
     bool is_finishing_{};
     bool ends_now_{};  ///< the end does not wait for a pace either
     std::optional<std::chrono::nanoseconds> began_;
+    std::chrono::nanoseconds end_began_{};  ///< uptime, once is_finishing_
+    bool was_handed_on_{};  ///< the end: what a collector did not get, in this call of finish()
 };
 
 }  // namespace tributary

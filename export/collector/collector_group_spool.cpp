@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "export/collector/collector_group.hpp"
+#include "export/memory_reserve.hpp"
 
 namespace tributary {
 
@@ -120,14 +121,34 @@ std::uint64_t CollectorGroup::signs_of_life() const noexcept {
     return sum;
 }
 
-/// Gives a collector up. Records that are left there go to the spool, if there is one, and else are
-/// lost.
+/// The collector that gets the records of one that is given up at the end; nullptr: none can have
+/// them.
+CollectorGroup::Member* CollectorGroup::successor_of(const Collector& session) noexcept {
+    const bool can_have =
+        is_finishing_ && session.keeps_records() && !MemoryReserve::is_given_out();
+    const auto found = std::ranges::find_if(members_, [&](const Member& member) {
+        return member.session.get() != &session && member.session->is_up();
+    });
+    return can_have && found != members_.end() ? &*found : nullptr;
+}
+
+/// Gives a collector up. Records that are left there go to the spool, if there is one, or to
+/// another collector of mode failover, and else are lost.
 void CollectorGroup::abandon(Collector& session, ExportTime now) {
-    if (!spool_.is_on() || !session.keeps_records()) {
-        session.abandon(now);
-    } else {
+    if (spool_.is_on() && session.keeps_records()) {
         session.end_and_hand_back([&](RecordBatch& batch) { spool_.take_back(batch, now); }, now);
+        return;
     }
+    Member* const successor = successor_of(session);
+    if (successor == nullptr) {
+        session.abandon(now);
+        return;
+    }
+    session.end_and_hand_back(
+        [&](const RecordBatch& batch) { give(batch, *successor->session, now); }, now);
+    successor->ends_since = now.uptime;
+    successor->progress_at = now.uptime;
+    was_handed_on_ = true;
 }
 
 }  // namespace tributary

@@ -186,3 +186,43 @@ TEST_CASE("CollectorGroup: a collector that takes nothing keeps its session wher
     group.finish();
     CHECK(group.exported() == 5000);
 }
+
+TEST_CASE("CollectorGroup: at the end another collector that is ready has an absent one's records",
+          "[export][unit]") {
+    GroupExport group(ExportMode::failover);
+    group.options.drain_timeout = milliseconds{1000};
+    group.collectors[0].go_away();
+    group.start();
+    group.queue.put_many(5000);
+    group.run(milliseconds{200});  // less than the time that the first one has at the start
+    CHECK(group.collectors[1].ports.empty());
+    group.finish();
+    CHECK(group.collectors[1].ports == numbers(0, 5000));
+    CHECK(group.exported() == 5000);
+    CHECK(group.uptime < milliseconds{200 + 1000});
+}
+
+TEST_CASE("CollectorGroup: at the end another collector has what a silent one did not take",
+          "[export][unit]") {
+    for (const std::size_t silent : {0, 1}) {
+        GroupExport group(ExportMode::failover);
+        group.options.drain_timeout = milliseconds{500};
+        group.collectors[silent].fall_silent();
+        group.collectors[1 - silent].go_away();
+        group.start();
+        group.queue.put_many(5000);
+        group.run(milliseconds{4000});
+        group.collectors[1 - silent].come_back();
+        for (int calls = 0; calls < 1000 && !group.worker->finish(at(group.uptime)); ++calls) {
+            group.uptime += milliseconds{10};
+            group.hear();
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+        group.hear();
+        const std::uint64_t taken = group.has(silent);  // what its kernel has acknowledged
+        CHECK(taken < 5000);
+        CHECK(group.collectors[1 - silent].ports == numbers(taken, 5000));
+        CHECK(group.exported() == 5000);
+        CHECK(group.lost(ExportLoss::collector_away) == 0);
+    }
+}
