@@ -124,8 +124,8 @@ std::uint64_t CollectorGroup::signs_of_life() const noexcept {
 /// The collector that gets the records of one that is given up at the end; nullptr: none can have
 /// them.
 CollectorGroup::Member* CollectorGroup::successor_of(const Collector& session) noexcept {
-    const bool can_have =
-        is_finishing_ && session.keeps_records() && !MemoryReserve::is_given_out();
+    const bool can_have = is_finishing_ && options_.mode == ExportMode::failover &&
+                          session.keeps_records() && !MemoryReserve::is_given_out();
     const auto found = std::ranges::find_if(members_, [&](const Member& member) {
         return member.session.get() != &session && member.session->is_up();
     });

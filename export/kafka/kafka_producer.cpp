@@ -3,6 +3,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <fstream>
@@ -54,6 +55,13 @@ struct ConfDeleter {
 };
 using Conf = std::unique_ptr<rd_kafka_conf_t, ConfDeleter>;
 
+/// The library's words for a fault; some end with a line end.
+std::string words_of(const std::array<char, kErrorOctets>& error) {
+    std::string words(error.data());
+    words.erase(words.find_last_not_of(" \n") + 1);
+    return words;
+}
+
 /// @param is_secret  the value must not be in the message
 void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& value,
          bool is_secret = false) {
@@ -63,7 +71,78 @@ void set(rd_kafka_conf_t* conf, const std::string& property, const std::string& 
         return;
     }
     throw ExportError("kafka: property " + property + ": " +
-                      (is_secret ? "librdkafka refuses its value" : std::string(error.data())));
+                      (is_secret ? "librdkafka refuses its value" : words_of(error)));
+}
+
+/// A property as the library has it now; "": it has no value, or this build does not know it.
+std::string value_of(const rd_kafka_conf_t* conf, const char* property) {
+    std::array<char, kErrorOctets> value{};
+    std::size_t octets = value.size();
+    const bool is_known =
+        rd_kafka_conf_get(conf, property, value.data(), &octets) == RD_KAFKA_CONF_OK;
+    return is_known ? std::string(value.data()) : std::string();
+}
+
+bool has_sasl(const rd_kafka_conf_t* conf) {
+    return value_of(conf, "security.protocol").starts_with("sasl_");
+}
+
+bool asks_for_tokens(const rd_kafka_conf_t* conf) {
+    return value_of(conf, "sasl.oauthbearer.method") == "oidc";
+}
+
+/// The library takes a conf that gives it no tokens: the application may set them, but the probe
+/// has none.
+void refuse_missing_tokens(const rd_kafka_conf_t* conf) {
+    const bool needs_tokens = has_sasl(conf) && value_of(conf, "sasl.mechanisms") == "OAUTHBEARER";
+    const bool has_tokens =
+        asks_for_tokens(conf) || value_of(conf, "enable.sasl.oauthbearer.unsecure.jwt") == "true";
+    if (needs_tokens && !has_tokens) {
+        throw ExportError(
+            "kafka: sasl.mechanism is OAUTHBEARER, but there are no tokens; must have "
+            "sasl.oauthbearer.method oidc or enable.sasl.oauthbearer.unsecure.jwt true");
+    }
+}
+
+/// What a refusal of the library does not say.
+std::string advice_on(const KafkaOptions& options, const rd_kafka_conf_t* conf) {
+    const bool has_mechanism = options.properties.contains("sasl.mechanism") ||
+                               options.properties.contains("sasl.mechanisms");
+    return has_sasl(conf) && !has_mechanism
+               ? " (sasl.mechanism is not given, and GSSAPI, which is Kerberos, is its default)"
+               : "";
+}
+
+/// Makes the command that gets Kerberos tickets one that does nothing. The library still judges
+/// which properties it names.
+void disarm_kinit(rd_kafka_conf_t* conf) {
+    constexpr const char* kCommand = "sasl.kerberos.kinit.cmd";
+    std::string command = "true # " + value_of(conf, kCommand);
+    std::ranges::replace(command, '\n', ' ');
+    // A build without Kerberos does not know it.
+    static_cast<void>(rd_kafka_conf_set(conf, kCommand, command.c_str(), nullptr, 0));
+}
+
+struct ProducerDeleter {
+    void operator()(rd_kafka_t* producer) const noexcept { rd_kafka_destroy(producer); }
+};
+using Producer = std::unique_ptr<rd_kafka_t, ProducerDeleter>;
+
+/// The library judges the properties together. Its threads run on the helper cores.
+///
+/// @param conf  moves into the producer
+/// @errors  ExportError
+Producer make_producer(const KafkaOptions& options, Conf conf) {
+    refuse_missing_tokens(conf.get());
+    const std::string advice = advice_on(options, conf.get());
+    const HelperScope on_helper_cores;  // its threads inherit them
+    std::array<char, kErrorOctets> error{};
+    Producer producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), error.data(), error.size()));
+    if (producer == nullptr) {
+        throw ExportError("kafka: " + words_of(error) + advice);
+    }
+    static_cast<void>(conf.release());  // the producer has it
+    return producer;
 }
 
 /// Why a secret cannot be used: it is empty, or librdkafka would use only a part of it. "": it can.
@@ -99,10 +178,10 @@ std::string read_secret(const std::string& property, const std::string& path) {
     return secret;
 }
 
+/// All but the brokers.
 Conf make_conf(const KafkaOptions& options) {
     Conf conf(rd_kafka_conf_new());
-    // A property may override what follows the brokers.
-    set(conf.get(), "bootstrap.servers", options.brokers);
+    // A property may override these.
     set(conf.get(), "enable.idempotence", "true");
     set(conf.get(), "compression.type", options.compression);
     set(conf.get(), "linger.ms", "20");
@@ -222,17 +301,12 @@ KafkaProducer::KafkaProducer(const KafkaOptions& options, std::size_t batch_octe
       batch_octets_(batch_octets),
       library_(std::make_unique<Library>()) {
     Conf conf = make_conf(options);
+    set(conf.get(), "bootstrap.servers", options.brokers);
     set(conf.get(), "batch.size", std::to_string(batch_octets));
     rd_kafka_conf_set_opaque(conf.get(), this);
     rd_kafka_conf_set_dr_msg_cb(conf.get(), &Library::on_report);
     rd_kafka_conf_set_error_cb(conf.get(), &Library::on_error);
-    const HelperScope on_helper_cores;  // its threads inherit them
-    std::array<char, kErrorOctets> error{};
-    library_->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), error.data(), error.size());
-    if (library_->producer == nullptr) {
-        throw ExportError("kafka: " + std::string(error.data()));
-    }
-    static_cast<void>(conf.release());  // the producer has it
+    library_->producer = make_producer(options, std::move(conf)).release();
     rd_kafka_topic_conf_t* const of_topic = rd_kafka_default_topic_conf_dup(library_->producer);
     rd_kafka_topic_conf_set_partitioner_cb(of_topic, &choose_partition);
     library_->topic = rd_kafka_topic_new(library_->producer, options.topic.c_str(), of_topic);
@@ -317,7 +391,15 @@ void KafkaProducer::give_up_all() noexcept {
     }
 }
 
-void KafkaProducer::check(const KafkaOptions& options) { static_cast<void>(make_conf(options)); }
+void KafkaProducer::check(const KafkaOptions& options) {
+    Conf conf = make_conf(options);
+    // Without brokers it connects nowhere. But it asks for tickets and tokens as soon as it begins.
+    disarm_kinit(conf.get());
+    if (asks_for_tokens(conf.get())) {
+        set(conf.get(), "security.protocol", "plaintext");
+    }
+    static_cast<void>(make_producer(options, std::move(conf)));
+}
 
 void KafkaProducer::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
     --unresolved_;

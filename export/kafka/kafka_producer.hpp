@@ -87,9 +87,12 @@ public:
     /// or no answer has come.
     [[nodiscard]] std::string take_topic_fault() noexcept;
 
-    /// Whether the library knows these properties, and takes these values. Connects nowhere.
+    /// Whether the library knows these properties, and takes these values, alone and together: it
+    /// makes a producer of them, which connects nowhere, and ends it.
     ///
     /// @errors  ExportError
+    /// @thread  any
+    /// @cost    a millisecond or so; more where it reads certificates
     static void check(const KafkaOptions& options);
 
 private:

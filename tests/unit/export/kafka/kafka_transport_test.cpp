@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -328,4 +329,64 @@ TEST_CASE("KafkaTransport: unknown properties, and secrets that cannot be read, 
     options.kafka.secrets = {{"sasl.password", "/nowhere/password"}};
     CHECK_THROWS_WITH(KafkaTransport(options, events),
                       "kafka: secrets.sasl.password: cannot read /nowhere/password");
+}
+
+TEST_CASE(
+    "KafkaTransport: properties with which no session can begin are errors, in the library's words",
+    "[export][unit]") {
+    using Properties = std::map<std::string, std::string>;
+    CollectorCounters counters;
+    CollectorOptions options;
+    options.transport = TransportKind::kafka;
+    options.kafka.brokers = "127.0.0.1:1";
+    options.kafka.topic = "t";
+    CollectorEvents events(options, counters, {});
+    const auto judged = [&](const Properties& properties) -> std::string {
+        options.kafka.properties = properties;
+        try {
+            const KafkaTransport transport(options, events);
+            return "accepted";
+        } catch (const ExportError& error) {
+            return error.what();
+        }
+    };
+    CHECK(judged({}) == "accepted");
+    CHECK(judged({{"acks", "all"}, {"retries", "1"}}) == "accepted");
+    CHECK(judged({{"acks", "1"}}) ==
+          "kafka: `acks` must be set to `all` when `enable.idempotence` is true");
+    CHECK(judged({{"acks", "1"}, {"enable.idempotence", "false"}}) == "accepted");
+    CHECK(judged({{"max.in.flight.requests.per.connection", "10"}}) ==
+          "kafka: `max.in.flight` must be set <= 5 when `enable.idempotence` is true");
+    CHECK(judged({{"retries", "0"}}) ==
+          "kafka: `retries` must be set >= 1 when `enable.idempotence` is true");
+    CHECK(judged({{"message.timeout.ms", "10"}}) ==
+          "kafka: `message.timeout.ms` must be greater than `linger.ms`");
+    CHECK(judged({{"max.in.flight", "0"}}).ends_with("range 1..1000000"));  // no line end
+    CHECK_THAT(judged({{"security.protocol", "SASL_SSL"}}),
+               Catch::EndsWith("(sasl.mechanism is not given, and GSSAPI, which is Kerberos, is "
+                               "its default)"));
+    CHECK(judged({{"security.protocol", "SASL_SSL"}, {"sasl.mechanism", "PLAIN"}}) ==
+          "kafka: sasl.username and sasl.password must be set");
+    CHECK(judged({{"security.protocol", "SSL"}, {"ssl.ca.location", "/nowhere/ca.pem"}})
+              .starts_with("kafka: ssl.ca.location failed: "));
+    const Properties tokens{{"security.protocol", "SASL_PLAINTEXT"},
+                            {"sasl.mechanism", "OAUTHBEARER"}};
+    CHECK(judged(tokens) ==
+          "kafka: sasl.mechanism is OAUTHBEARER, but there are no tokens; must have "
+          "sasl.oauthbearer.method oidc or enable.sasl.oauthbearer.unsecure.jwt true");
+    Properties with_tokens = tokens;
+    with_tokens.emplace("enable.sasl.oauthbearer.unsecure.jwt", "true");
+    CHECK(judged(with_tokens) == "accepted");
+}
+
+TEST_CASE("KafkaProducer: a check begins no command of Kerberos", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string began = directory.path() + "/began";
+    const std::string command = directory.path() + "/command";
+    std::ofstream(command) << "true\ntouch " << began << "\n";
+    KafkaOptions options;
+    options.properties = {{"security.protocol", "SASL_PLAINTEXT"}, {"sasl.mechanism", "GSSAPI"}};
+    options.secrets = {{"sasl.kerberos.kinit.cmd", command}};
+    KafkaProducer::check(options);
+    CHECK_FALSE(std::filesystem::exists(began));
 }
