@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/config_error.hpp"
 
-#include <algorithm>
+#include <cstddef>
+
+#include "export/characters.hpp"
 
 namespace tributary {
 
@@ -11,14 +13,12 @@ void refuse(std::string_view place, std::string_view message) {
 
 std::string shown(std::string_view text) {
     constexpr std::size_t kLongest = 80;
-    std::string result(text.substr(0, kLongest));
-    std::replace_if(
-        result.begin(), result.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7F'; }, '?');
-    if (text.size() > kLongest) {
-        result += "...";
+    const bool is_long = text.size() > kLongest;
+    std::size_t end = is_long ? kLongest : text.size();
+    while (is_long && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) {
+        --end;  // not inside a character
     }
-    return result;
+    return without_hidden(text.substr(0, end)) + (is_long ? "..." : "");
 }
 
 }  // namespace tributary

@@ -8,25 +8,11 @@
 #include <span>
 #include <utility>
 
+#include "export/characters.hpp"
 #include "flowcache/table/closest.hpp"
 
 namespace tributary {
 namespace {
-
-/// The lead bytes from `first` to `last` begin `length` bytes, the second from `low` to `high`.
-struct Utf8Form {
-    unsigned char first, last;
-    std::size_t length;
-    unsigned char low, high;
-};
-
-// Overlong forms, surrogates and numbers beyond U+10FFFF are in none of them.
-constexpr std::array kUtf8Forms{
-    Utf8Form{0xC2, 0xDF, 2, 0x80, 0xBF}, Utf8Form{0xE0, 0xE0, 3, 0xA0, 0xBF},
-    Utf8Form{0xE1, 0xEC, 3, 0x80, 0xBF}, Utf8Form{0xED, 0xED, 3, 0x80, 0x9F},
-    Utf8Form{0xEE, 0xEF, 3, 0x80, 0xBF}, Utf8Form{0xF0, 0xF0, 4, 0x90, 0xBF},
-    Utf8Form{0xF1, 0xF3, 4, 0x80, 0xBF}, Utf8Form{0xF4, 0xF4, 4, 0x80, 0x8F},
-};
 
 /// A suffix of a number, such as k or ms, and its factor.
 struct Unit {
@@ -46,32 +32,14 @@ std::optional<std::uint64_t> product(std::uint64_t number, std::uint64_t factor)
     return number > kMost / factor ? std::nullopt : std::optional(number * factor);
 }
 
-unsigned char byte_at(std::string_view bytes, std::size_t index) {
-    return static_cast<unsigned char>(bytes[index]);
-}
-
 /// Length of the character at the front of `bytes`, which is not empty; 0: not a text character.
 std::size_t character_length(std::string_view bytes) {
-    const unsigned char lead = byte_at(bytes, 0);
-    if (lead < 0x80) {
-        const bool is_control = lead < 0x20 || lead == 0x7F;
-        return !is_control || lead == '\t' || lead == '\n' || lead == '\r' ? 1 : 0;
-    }
-    const auto* form =
-        std::find_if(kUtf8Forms.begin(), kUtf8Forms.end(),
-                     [lead](const Utf8Form& f) { return f.first <= lead && lead <= f.last; });
-    if (form == kUtf8Forms.end() || bytes.size() < form->length) {
-        return 0;
-    }
-    if (byte_at(bytes, 1) < form->low || byte_at(bytes, 1) > form->high) {
-        return 0;
-    }
-    for (std::size_t i = 2; i < form->length; ++i) {
-        if (byte_at(bytes, i) < 0x80 || byte_at(bytes, i) > 0xBF) {
-            return 0;
-        }
-    }
-    return form->length;
+    constexpr std::uint32_t kDelete = 0x7F;
+    const Character character = first_character(bytes);
+    const bool is_control = character.code < ' ' || character.code == kDelete;
+    const bool is_blank =
+        character.code == '\t' || character.code == '\n' || character.code == '\r';
+    return is_control && !is_blank ? 0 : character.octets;
 }
 
 /// One number of a time with its unit, in usual notation.

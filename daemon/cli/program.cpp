@@ -20,6 +20,7 @@
 #include "daemon/base/startup_error.hpp"
 #include "daemon/cli/command_line.hpp"
 #include "daemon/machine/numa_memory.hpp"
+#include "export/characters.hpp"
 #include "export/export_error.hpp"
 
 namespace tributary {
@@ -50,7 +51,7 @@ int explain_failure(const char* program) {
     try {
         throw;
     } catch (const UsageError& error) {
-        std::fprintf(stderr, "%s: %s\n", program, error.what());
+        std::fprintf(stderr, "%s: %s\n", program, without_hidden(error.what()).c_str());
         return EX_USAGE;
     } catch (const ConfigError& error) {
         std::istringstream faults(error.what());

@@ -22,10 +22,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "daemon/base/startup_error.hpp"
 #include "daemon/log/log_limit.hpp"
+#include "export/characters.hpp"
 #include "export/file_descriptor.hpp"
 #include "export/transport/open_output.hpp"
 
@@ -70,12 +72,32 @@ public:
     }
 };
 
+/// The text of a line. Names and paths of the configuration, and words of a collector, may have
+/// characters that control a terminal.
+class VisibleText final : public spdlog::custom_flag_formatter {
+public:
+    void format(const spdlog::details::log_msg& line, const std::tm& /*time*/,
+                spdlog::memory_buf_t& out) override {
+        const std::string_view text(line.payload.data(), line.payload.size());
+        if (is_visible(text)) {  // it needs no memory
+            out.append(text.data(), text.data() + text.size());
+            return;
+        }
+        const std::string visible = without_hidden(text);
+        out.append(visible.data(), visible.data() + visible.size());
+    }
+    [[nodiscard]] std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+        return std::make_unique<VisibleText>();
+    }
+};
+
 std::unique_ptr<spdlog::formatter> line_format(bool for_journal) {
     auto format = std::make_unique<spdlog::pattern_formatter>();
+    format->add_flag<VisibleText>('~');
     if (for_journal) {
-        format->add_flag<JournalLevel>('*').set_pattern("%*%v");
+        format->add_flag<JournalLevel>('*').set_pattern("%*%~");
     } else {
-        format->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
+        format->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l: %~");
     }
     return format;
 }

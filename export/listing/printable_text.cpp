@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "export/messages/characters.hpp"
+#include "export/characters.hpp"
 
 namespace tributary {
 namespace {

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <limits>
 
+#include "export/characters.hpp"
 #include "export/ipfix/ntp_time.hpp"
-#include "export/messages/characters.hpp"
 #include "export/messages/protocol_names.hpp"
 
 namespace tributary {

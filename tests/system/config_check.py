@@ -155,6 +155,23 @@ class Mistakes(CheckCase):
                                                            r"path of a unix socket, of at most 107 octets, ")
 
 
+class Characters(CheckCase):
+    def test_no_text_of_the_configuration_controls_the_terminal(self):
+        """In faults, warnings and the summary: C1 controls, the direction of writing, what takes no room."""
+        for hidden in ("\\u009b2J", "\\u202e", "\\u2066", "\\ufeff"):
+            collector = 'export: {collectors: [{transport: file, path: "%s/a%sb"}]}\n' % (self.directory, hidden)
+            for text, expect in ((PROBE + collector + 'log: {level: "a%sb"}\n' % hidden, harness.EX_CONFIG),
+                                 (PROBE.replace("name: up", 'name: "a%sb", sampling-method: random' % hidden) + collector, None)):
+                with self.subTest(hidden):
+                    out, lines = self.check_both(self.path("probe.yaml", text), *([expect] if expect else []))
+                    self.assertEqual(len(lines), 1, lines)
+                    for line in out.splitlines() + lines:
+                        self.assertTrue(line.isprintable(), ascii(line))
+        result = subprocess.run([harness.TRIBUTARYD, "--config", b"/nowhere/\xff\xe2\x80\xae"], capture_output=True)
+        self.assertTrue(result.stderr.rstrip(b"\n").decode().isprintable(), result.stderr)
+        self.assertIn(b"/nowhere/??", result.stderr)
+
+
 class KafkaProperties(CheckCase):
     def test_what_librdkafka_refuses(self):
         collector = "export: {collectors: [{transport: kafka, format: json, brokers: '127.0.0.1:1', topic: flows, %s}]}\n"

@@ -194,4 +194,18 @@ TEST_CASE("values: times and large numbers take the usual units", "[conf][unit]"
     }
 }
 
+TEST_CASE("shown: characters that control a terminal or hide text are question marks, whole ones",
+          "[conf][unit]") {
+    CHECK(shown("caf\u00e9 \u65e5\u672c") == "caf\u00e9 \u65e5\u672c");
+    for (const std::string hidden :
+         {"\x1b", "\n", "\x7f", "\u0080", "\u009f", "\u200b", "\u200f", "\u202a", "\u202e",
+          "\u2066", "\u2069", "\ufeff", "\xff", "\xc0", "\xed"}) {
+        CHECK(shown("a" + hidden + "b") == "a?b");
+    }
+    CHECK(shown("\xe2\x80") == "??");  // the front of a character
+    CHECK(shown(std::string(79, 'a') + "\u00e9") == std::string(79, 'a') + "...");
+    CHECK(shown(std::string(78, 'a') + "\u00e9b") == std::string(78, 'a') + "\u00e9...");
+    CHECK(shown(std::string(80, 'a')) == std::string(80, 'a'));
+}
+
 }  // namespace tributary

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/messages/characters.hpp"
+#include "export/characters.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,6 +50,29 @@ bool is_hidden(std::uint32_t code) noexcept {
     return std::any_of(kRanges.begin(), kRanges.end(), [code](const Range& range) {
         return code >= range.first && code <= range.last;
     });
+}
+
+bool is_visible(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const Character character = first_character(text);
+        if (character.octets == 0 || is_hidden(character.code)) {
+            return false;
+        }
+        text.remove_prefix(character.octets);
+    }
+    return true;
+}
+
+std::string without_hidden(std::string_view text) {
+    std::string visible;
+    visible.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t octets = std::max<std::size_t>(first_character(text).octets, 1);
+        const std::string_view next = text.substr(0, octets);
+        visible += is_visible(next) ? next : "?";
+        text.remove_prefix(octets);
+    }
+    return visible;
 }
 
 }  // namespace tributary
