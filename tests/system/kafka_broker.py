@@ -227,13 +227,16 @@ class BrokerProcess(foreign_server.ForeignServer):
 
     def launch(self):
         if not os.path.exists(self.path("data")):
-            formatted = subprocess.run(
-                java(self.directory, *self.from_archive, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c",
-                     self.path("server.properties")),
-                capture_output=True, text=True, timeout=self.SECONDS_TO_START)
-            if formatted.returncode != 0:
-                raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
+            self.format()
         super().launch()
+
+    def format(self):
+        formatted = subprocess.run(
+            java(self.directory, *self.from_archive, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c",
+                 self.path("server.properties")),
+            capture_output=True, text=True, timeout=self.SECONDS_TO_START)
+        if formatted.returncode != 0:
+            raise AssertionError("Kafka's StorageTool: " + formatted.stdout + formatted.stderr)
 
     def answers(self):
         with socket.socket() as probe:
@@ -253,6 +256,8 @@ class Broker(BrokerProcess):
     """
 
     FORMAT = "%p %o %K %S\\n%k%s\\n"
+    # So long a consumer waits for more at the end of a partition: half a second by default.
+    AT_ONCE = ("-X", "fetch.wait.max.ms=10")
 
     def __init__(self, settings=None, users=None, certificate=None, archives_to=None):
         ports = set()
@@ -267,6 +272,12 @@ class Broker(BrokerProcess):
         text += self.tls_lines(certificate) if certificate else ""
         text += "".join("%s=%s\n" % setting for setting in (settings or {}).items())
         self.write_properties(text)
+
+    def format(self):
+        """What a broker alone needs of what the StorageTool writes, which is a process of Java; the rest it chooses itself."""
+        os.mkdir(self.path("data"))
+        with open(self.path("data", "meta.properties"), "w") as out:
+            out.write("version=1\ncluster.id=%s\nnode.id=1\n" % CLUSTER)
 
     @staticmethod
     def sasl_lines(users):
@@ -319,4 +330,4 @@ class Broker(BrokerProcess):
 
     def messages(self, topic):
         """Partition -> [(offset, key or None, value or None)]: all that the topic holds, in order."""
-        return split_messages(self.kcat("-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", self.FORMAT))
+        return split_messages(self.kcat("-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", self.FORMAT, *self.AT_ONCE))
