@@ -9,7 +9,6 @@ import re
 import select
 import signal
 import struct
-import subprocess
 import time
 
 import harness
@@ -354,13 +353,7 @@ class Faults(FaultCase):
             self.assertGreater(lost, 0)
 
     def test_a_spool_on_a_full_disk_is_a_loss_with_a_name(self):
-        harness.need("mount", root=True)
-        directory = self.path("small")
-        os.mkdir(directory)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest("this root may not mount")
-        self.addCleanup(subprocess.run, ["umount", "-l", directory], check=False)
+        self.enterContext(harness.small_disk(self.path("small"), 2 << 20))
         for transport, context in self.for_each_transport():
             lost = self.lose_some(transport, context, self.spool("small/" + transport), FLOWS,
                                   trouble="the spool failed .No space left on device.", cause="write_failed")

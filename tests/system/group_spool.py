@@ -178,12 +178,7 @@ class GroupSpool(faults.FaultCase):
         self.assertEqual(last["notSentFlowTotalCount"], lost)
 
     def test_a_disk_without_room_is_a_loss_with_a_name(self):
-        harness.need("mount", root=True)
-        os.mkdir(self.path("spool"))
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", self.path("spool")], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest("this root may not mount")
-        self.addCleanup(subprocess.run, ["umount", "-l", self.path("spool")], check=False)
+        self.enterContext(harness.small_disk(self.path("spool"), 2 << 20))
         with harness.huge_pages(), self.failover() as daemon:
             daemon.wait_for_received(FLOWS)
             daemon.wait_for_log("failover: the spool failed .No space left on device.")

@@ -27,6 +27,7 @@ BUILD = os.environ.get("TRIBUTARY_BUILD", os.path.join(ROOT, "build"))
 SHARED = os.environ.get("TRIBUTARY_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
 SANITIZED = os.environ.get("TRIBUTARY_SANITIZED", "") != ""  # programs take five times as long: a test may use less
 LONG = os.environ.get("TRIBUTARY_LONG", "") != ""  # time for rare events
+SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))  # of what a test draws; it prints the seed
 TRIBUTARYD = os.path.join(BUILD, "daemon", "tributaryd")
 TRIBUTARY = os.path.join(BUILD, "daemon", "tributary")
 
@@ -156,6 +157,11 @@ def read_json(path):
         return json.load(source)
 
 
+def numbers_in(ranges):
+    """(stream, number) for each sequence number that is in ranges of a ledger."""
+    return [(each["stream"], number) for each in ranges for number in range(each["first"], each["last"] + 1)]
+
+
 def need(*programs, root=False):
     """Skips the test if a program or root is missing."""
     missing = [program for program in programs if shutil.which(program) is None]
@@ -173,6 +179,20 @@ def wait_until(condition, seconds, what):
         if time.monotonic() > deadline:
             raise AssertionError("gave up waiting for " + what)
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def small_disk(directory, octets):
+    """Makes a directory that has room for so many octets. Skips the test where that cannot be."""
+    need("mount", root=True)
+    os.mkdir(directory)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % octets, "tmpfs", directory], capture_output=True)
+    if mounted.returncode != 0:
+        raise unittest.SkipTest("this root may not mount")
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", "-l", directory], check=False)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by the tests that meter into a Kafka broker: the capture, the probe's configuration, and how what the topic has is
 judged against the ledger."""
+import contextlib
 import json
+import os
 import socket
 import struct
+import subprocess
+import threading
+import time
 
 import harness
 from kafka_broker import need_broker
@@ -30,7 +35,45 @@ def packets(first, count):
     return b"".join(parts)
 
 
+class Traffic(threading.Thread):
+    """Makes a pipe, and writes a capture into it: the first packets at once, the others when they are let go. A thread of its
+    own: who opens a pipe waits for its reader, which may have ended before. A context, after which nothing holds it back."""
+
+    PACKET_OCTETS, PAUSE = len(packets(0, 1)), 0.01
+
+    def __init__(self, path, first, later=b"", at_once=100):
+        """@param first    octets of packets, as packets() makes them
+        @param later    likewise
+        @param at_once  so many of the later ones come each 10 ms"""
+        super().__init__(daemon=True)
+        self.path, self.first, self.later, self.step = path, first, later, at_once * self.PACKET_OCTETS
+        self.written, self.may_go_on = 0, threading.Event()
+        os.mkfifo(path)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.may_go_on.set()
+
+    def run(self):
+        with contextlib.suppress(BrokenPipeError), open(self.path, "wb", buffering=0) as pipe:
+            pipe.write(PCAP_HEADER)
+            self.write(pipe, self.first)
+            self.may_go_on.wait()
+            for at in range(0, len(self.later), self.step):
+                self.write(pipe, self.later[at:at + self.step])
+                time.sleep(self.PAUSE)
+
+    def write(self, pipe, octets):
+        pipe.write(octets)
+        self.written += len(octets) // self.PACKET_OCTETS
+
+
 class KafkaCase(harness.TestCase):
+    ENDS = (harness.EX_OK,)  # exit codes that a probe may have
+
     def setUp(self):
         super().setUp()
         need_broker()
@@ -49,12 +92,18 @@ class KafkaCase(harness.TestCase):
               - {transport: kafka, format: %s, brokers: "%s", topic: %s%s}
             """ % (flows, drain, form, brokers, topic, collector and ", " + collector))
 
-    def run_probe(self, config, capture=harness.DEMO, expect=0):
+    def run_probe(self, config, capture=harness.DEMO):
         """Meters a capture into the topic. @return  its ledger, and all that it has printed"""
-        stats = self.path("stats.json")
-        result = self.tributaryd("--config", config, "--read", capture, "--export", "--stats", stats, timeout=240,
-                                 expect=expect)
-        return self.ledger(), result.stdout + result.stderr
+        done = subprocess.run([harness.TRIBUTARYD, "--config", config, "--read", capture, "--export", "--stats",
+                               self.path("stats.json")], capture_output=True, text=True, timeout=240)
+        return self.judge_end(done.returncode, done.stdout + done.stderr)
+
+    def judge_end(self, status, text):
+        """The exit code tells whether records are lost. @return  the ledger, and the text"""
+        self.assertIn(status, self.ENDS, text)
+        ledger = self.ledger()
+        self.assertEqual(status, harness.EX_IOERR if ledger["flows"]["lost"] else harness.EX_OK, text)
+        return ledger, text
 
     def ledger(self):
         ledger = harness.read_json(self.path("stats.json"))
@@ -114,7 +163,7 @@ class KafkaCase(harness.TestCase):
         ranges = {}
         for each in numbers["lost"]:
             self.assertEqual(each["stream"], numbers["stream"])
-            ranges.setdefault(each["cause"], []).extend(range(each["first"], each["last"] + 1))
+            ranges.setdefault(each["cause"], []).extend(number for _, number in harness.numbers_in([each]))
         listed = [number for found in ranges.values() for number in found]
         self.assertEqual(len(listed), len(set(listed)))
         if account["inherited"] + account["spooled"] == 0:

@@ -5,26 +5,25 @@ account adds up, nothing is lost before a spool is full, and no secret is in any
 by TLS.
 
 Each fault has so many runs, of which no two are alike: what differs is drawn from a seed, which is printed, and which
-TRIBUTARY_SEED gives again."""
+TRIBUTARY_SEED gives again. A fault may have variants, of which the seed chooses the first one: where there are fewer runs than
+variants, the others come with other seeds."""
 import contextlib
 import json
 import os
 import random
 import subprocess
-import threading
 import time
 import unittest
 
 import harness
 from kafka_broker import Broker, why_there_is_no_broker
-from kafka_case import FLOWS, PARTITIONS, PCAP_HEADER, KafkaCase, packets
+from kafka_case import FLOWS, PARTITIONS, PCAP_HEADER, KafkaCase, Traffic, packets
 
 PASSWORD = "a-secret-that-nobody-may-see"
 RUNS = 20 if harness.LONG else 2
-SPOOL_RUNS = 20 if harness.LONG else 1  # of each way in which a spool is used
+FEWER_RUNS = 20 if harness.LONG else 1  # of a broker that stays away, and of each way in which a spool is used
 STOP_SECONDS = (30, 31) if harness.LONG else (2, 3)
 REFUSED_SECONDS = (2, 3) if harness.LONG else (2,)  # librdkafka tells the cause after one
-SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))
 # Looks at OpenSSL as threads find it that outlive main(): its own handler, which is called last, is the first one.
 AT_EXIT = r"""
 #include <openssl/crypto.h>
@@ -34,37 +33,14 @@ static void look(void) { fputs(OPENSSL_init_crypto(0, 0) ? "OpenSSL is there\n" 
 __attribute__((constructor)) static void begin(void) { atexit(look); }
 """
 FEW = 1000 if harness.LONG else 400
+FIRST = FLOWS // 2  # of the traffic: they come at once
 
 
 def setUpModule():
     """One broker for all tests, with topics of their own."""
     if why_there_is_no_broker() is None:
         KafkaCase.broker = unittest.enterModuleContext(Broker(users={"probe": PASSWORD}, certificate="IP:127.0.0.1"))
-        print("TRIBUTARY_SEED=%d" % SEED, flush=True)
-
-
-class Traffic(threading.Thread):
-    """Writes packets of FLOWS flows into a pipe. The first half comes at once; the others, which are 10,000 a second, wait until
-    they are let go."""
-
-    FIRST, AT_ONCE, PAUSE = FLOWS // 2, 100, 0.01
-
-    def __init__(self, path):
-        super().__init__(daemon=True)
-        self.path, self.written, self.may_go_on = path, 0, threading.Event()
-        os.mkfifo(path)
-
-    def run(self):
-        frames = packets(0, FLOWS)
-        octets = len(frames) // FLOWS
-        with contextlib.suppress(BrokenPipeError), open(self.path, "wb", buffering=0) as pipe:
-            pipe.write(PCAP_HEADER + frames[:self.FIRST * octets])
-            self.written = self.FIRST
-            self.may_go_on.wait()
-            for first in range(self.FIRST, FLOWS, self.AT_ONCE):
-                pipe.write(frames[first * octets:(first + self.AT_ONCE) * octets])
-                self.written = first + self.AT_ONCE
-                time.sleep(self.PAUSE)
+        print("TRIBUTARY_SEED=%d" % harness.SEED, flush=True)
 
 
 class Run:
@@ -72,8 +48,12 @@ class Run:
 
     def __init__(self, fault, number):
         self.fault, self.number, self.topic = fault, number, "%s%d" % (fault, number)
-        self.chance = random.Random("%d %s" % (SEED, self.topic))
+        self.chance = random.Random("%d %s" % (harness.SEED, self.topic))
         self.began, self.notes = time.monotonic(), []
+
+    def variant(self, count):
+        """Which of so many variants of the fault this run is: each comes in its turn, and the first one is chance."""
+        return (random.Random("%d %s" % (harness.SEED, self.fault)).randrange(count) + self.number) % count
 
     def note(self, text, *values):
         self.notes.append(text % values)
@@ -86,6 +66,8 @@ class Run:
 
 
 class FaultCase(KafkaCase):
+    ENDS = (harness.EX_OK, harness.EX_IOERR)
+
     def setUp(self):
         super().setUp()
         self.have_broker()
@@ -94,7 +76,7 @@ class FaultCase(KafkaCase):
         """Calls run_one(Run) for each run of a fault. One that fails does not keep the next ones from being made."""
         for number in range(runs):
             run = Run(fault, number)
-            with self.subTest(fault=fault, number=number, TRIBUTARY_SEED=SEED):
+            with self.subTest(fault=fault, number=number, TRIBUTARY_SEED=harness.SEED):
                 verdict = "failed"
                 try:
                     self.have_broker()
@@ -121,16 +103,8 @@ class FaultCase(KafkaCase):
         keys.setdefault("topic", run.topic)
         return self.config(brokers or self.broker.address, self.login(password, more) + (collector and ", " + collector), **keys)
 
-    def run_to_end(self, config, capture):
-        """Meters a capture. @return  the ledger, and all that the probe has printed"""
-        done = subprocess.run([harness.TRIBUTARYD, "--config", config, "--read", capture, "--export", "--stats",
-                               self.path("stats.json")], capture_output=True, text=True, timeout=240)
-        return self.judge_end(done.returncode, done.stdout + done.stderr)
-
     def judge_end(self, status, text):
-        self.assertIn(status, (harness.EX_OK, harness.EX_IOERR), text)
-        ledger = self.ledger()
-        self.assertEqual(status, harness.EX_IOERR if ledger["flows"]["lost"] else harness.EX_OK, text)
+        ledger, text = super().judge_end(status, text)
         self.assertNotIn(PASSWORD, text + json.dumps(ledger))
         return ledger, text
 
@@ -139,23 +113,18 @@ class FaultCase(KafkaCase):
 
         @param breaks  called with the traffic and the probe when the topic has the first records
         @return        the ledger, and all that the probe has printed"""
-        traffic = Traffic(self.path("capture%d" % run.number))
-        traffic.start()
-        with harness.Process(harness.TRIBUTARYD, "--config", config, "--read", traffic.path, "--export", "--stats",
-                             self.path("stats.json")) as probe:
-            try:
-                breaks(traffic, probe)
-            finally:
-                traffic.may_go_on.set()
-            ledger, text = self.judge_end(probe.popen.wait(timeout=240), probe.text())
-        traffic.join()
-        return ledger, text
+        path, stats = self.path("capture%d" % run.number), self.path("stats.json")
+        with Traffic(path, packets(0, FIRST), packets(FIRST, FLOWS - FIRST)) as traffic, harness.Process(
+                harness.TRIBUTARYD, "--config", config, "--read", path, "--export", "--stats", stats) as probe:
+            breaks(traffic, probe)
+            traffic.may_go_on.set()
+            return self.judge_end(probe.popen.wait(timeout=240), probe.text())
 
     def wait_for_moment(self, run, traffic, probe):
         """Until the topic has records, and then until a part of the traffic has come that is chance."""
         probe.wait_for(lambda: sum(self.broker.end_offsets(run.topic, PARTITIONS).values()) > 0, 60, "records in the topic")
         traffic.may_go_on.set()
-        moment = run.chance.randrange(Traffic.FIRST, FLOWS - FEW)
+        moment = run.chance.randrange(FIRST, FLOWS - FEW)
         probe.wait_for(lambda: traffic.written >= moment, 60, "traffic")
         run.note("at flow %d", moment)
 
@@ -221,7 +190,7 @@ class Broken(FaultCase):
             self.assertEqual(ledger["flows"]["created"],
                              ledger["flows"]["exported"] + lost["unconfirmed"] + lost["collector_away"], text)
             self.assertGreater(lost["collector_away"] + lost["unconfirmed"], 0)
-        self.each("gone", run_one)
+        self.each("gone", run_one, FEWER_RUNS)
 
 
 class Spooled(FaultCase):
@@ -230,7 +199,7 @@ class Spooled(FaultCase):
     @contextlib.contextmanager
     def broker_away(self, run):
         """Stopped, so that it takes connections and is silent, or killed, in turn."""
-        if run.number % 2 == 0:
+        if run.variant(2) == 0:
             self.broker.pause()
         else:
             self.broker.kill()
@@ -255,7 +224,7 @@ class Spooled(FaultCase):
         @return  numbers of the former one's records that the topic has, and what its ledger says of them"""
         capture = self.path("few.pcap", PCAP_HEADER + packets(0, FEW))
         left = former["flows"]["spooled"]
-        ledger, _ = self.run_to_end(config, capture)
+        ledger, _ = self.run_probe(config, capture)
         account, = ledger["collectors"]
         lost = account["lost_by_cause"]["write_failed"]
         self.assertEqual((account["inherited"], account["records"], account["lost"]), (left, left + FEW - lost, lost))
@@ -274,7 +243,7 @@ class Spooled(FaultCase):
 
     @staticmethod
     def lost_numbers(numbers):
-        return {number for each in numbers["lost"] for number in range(each["first"], each["last"] + 1)}
+        return {number for _, number in harness.numbers_in(numbers["lost"])}
 
     def test_over_a_restart(self):
         """The next process sends what the former one could not, and no number is missing."""
@@ -285,25 +254,16 @@ class Spooled(FaultCase):
             capture = self.path("flows.pcap", PCAP_HEADER + packets(0, flows))
             keys = {"collector": "buffer: 1048576, spool: {directory: %s}" % self.path("spool")}
             with self.broker_away(run):
-                former, _ = self.run_to_end(self.config_of(run, drain=1, **keys), capture)
+                former, _ = self.run_probe(self.config_of(run, drain=1, **keys), capture)
             self.assertEqual(former["flows"]["spooled"], flows)
             own, numbers = self.check_next_process(run, former, self.config_of(run, **keys))
             self.assertEqual((own, numbers["lost"]), (set(range(flows)), []))
-        self.each("spooled", run_one, SPOOL_RUNS)
+        self.each("spooled", run_one, FEWER_RUNS)
 
-    @contextlib.contextmanager
     def small_disk(self, run):
-        harness.need("mount", root=True)
-        directory, octets = self.path("disk%d" % run.number), run.chance.randrange(2 << 20, 4 << 20)
-        os.mkdir(directory)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % octets, "tmpfs", directory], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest("this root may not mount")
+        octets = run.chance.randrange(2 << 20, 4 << 20)
         run.note("a disk of %d octets", octets)
-        try:
-            yield directory
-        finally:
-            subprocess.run(["umount", "-l", directory], check=False)
+        return harness.small_disk(self.path("disk%d" % run.number), octets)
 
     FULL = r"the spool failed .No space left on device"
 
@@ -342,7 +302,7 @@ class Spooled(FaultCase):
                 topic = self.topic(self.broker, run.topic)
                 self.check_full(ledger, ledger["collectors"][0]["numbers"],
                                 {record["tributary:sequenceNumber"] for records in topic.values() for record in records})
-        self.each("full", run_one, SPOOL_RUNS)
+        self.each("full", run_one, FEWER_RUNS)
 
     def test_a_full_disk_until_the_end(self):
         """The next process sends what had room."""
@@ -352,10 +312,10 @@ class Spooled(FaultCase):
             with self.small_disk(run) as disk:
                 keys = {"collector": "buffer: 1048576, spool: {directory: %s}" % disk}
                 with self.broker_away(run):
-                    former, _ = self.run_to_end(self.config_of(run, drain=1, **keys), capture)
+                    former, _ = self.run_probe(self.config_of(run, drain=1, **keys), capture)
                 own, numbers = self.check_next_process(run, former, self.config_of(run, **keys))
                 self.check_full(former, numbers, own)
-        self.each("left", run_one, SPOOL_RUNS)
+        self.each("left", run_one, FEWER_RUNS)
 
 
 class Refused(FaultCase):
@@ -367,7 +327,7 @@ class Refused(FaultCase):
 
     def check_none_leaves(self, run, words, **keys):
         """A run in which the collector is away until the end, and the log says why."""
-        ledger, text = self.run_to_end(self.config_of(run, **keys), self.capture)
+        ledger, text = self.run_probe(self.config_of(run, **keys), self.capture)
         self.note_account(run, ledger, {})
         self.check_account(ledger, {})
         self.assertEqual((ledger["flows"]["created"], ledger["flows"]["lost_by_cause"]["collector_away"]), (FEW, FEW))
@@ -378,27 +338,29 @@ class Refused(FaultCase):
 
     def test_messages_too_large(self):
         """For a batch of several records; for any record; for the longer ones of them, in turn."""
-        lengths = set()
+        def deliver(run, **settings):
+            self.broker.create_topic(run.topic, partitions=PARTITIONS, **settings)
+            config = self.config_of(run, "compression: none", more=", batch.size: 16000")
+            ledger, text = self.run_probe(config, self.capture)
+            lengths = {len(value) for found in self.broker.messages(run.topic).values() for _, _, value in found}
+            return ledger, text, lengths
+
+        *_, all_lengths = deliver(Run("wide", 0))
 
         def limit_of(run):
-            if run.number % 3 == 2:
-                return run.chance.choice(sorted(lengths)[:-1]) + self.OVERHEAD
-            return run.chance.randrange(*((1500, 4000), (200, 500))[run.number % 3])
+            if run.variant(3) == 2:
+                return run.chance.choice(sorted(all_lengths)[:-1]) + self.OVERHEAD
+            return run.chance.randrange(*((1500, 4000), (200, 500))[run.variant(3)])
 
         def run_one(run):
             limit = limit_of(run)
             run.note("max.message.bytes %d", limit)
-            self.broker.create_topic(run.topic, partitions=PARTITIONS, max_message_bytes=limit)
-            config = self.config_of(run, "compression: none", more=", batch.size: 16000")
-            ledger, text = self.run_to_end(config, self.capture)
+            ledger, text, lengths = deliver(run, max_message_bytes=limit)
             stored, lost = self.settle(run, ledger), ledger["flows"]["lost_by_cause"]["send_failed"]
             self.assertEqual((stored, ledger["flows"]["exported"]), (FEW - lost, FEW - lost), text)
-            self.assertIn(lost, ({0}, {FEW}, range(1, FEW))[run.number % 3])
+            self.assertIn(lost, ({0}, {FEW}, range(1, FEW))[run.variant(3)])
             self.assertEqual("message too large" in text, lost > 0)
-            values = {len(value) for found in self.broker.messages(run.topic).values() for _, _, value in found}
-            if run.number == 0:
-                lengths.update(values)
-            self.assertLessEqual(values, {length for length in lengths if length + self.OVERHEAD <= limit})
+            self.assertLessEqual(lengths, {length for length in all_lengths if length + self.OVERHEAD <= limit})
         self.each("narrow", run_one)
 
     def test_no_topic(self):
@@ -430,17 +392,19 @@ class Refused(FaultCase):
             self.assertLess(0, self.totals(topic)[0])
             self.assertLessEqual(self.totals(topic)[0], FLOWS)
             self.check_order(topic)
-        self.each("missing", lambda run: (never, late, anew)[run.number % 3](run))
+        self.each("missing", lambda run: (never, late, anew)[run.variant(3)](run))
 
     def test_wrong_password(self):
-        """Until the end, or until its file has the right one, in turn."""
+        """Until the end, or until its file has the right one, in turn. A producer that was refused is made anew after 30 s, and at
+        the end of the capture."""
         def until_the_end(run, wrong):
             self.check_none_leaves(run, "uthentication", password=wrong, drain=run.chance.choice(REFUSED_SECONDS))
             self.assertEqual(self.broker.messages(run.topic), {})
 
         def for_a_while(run, wrong):
             def correct(traffic, probe):
-                traffic.may_go_on.set()
+                if harness.LONG and run.chance.randrange(2) == 0:
+                    traffic.may_go_on.set()  # its end comes before
                 probe.wait_for_log("uthentication")
                 self.login()
             ledger, text = self.run_with_traffic(run, self.config_of(run, password=wrong), correct)
@@ -450,7 +414,7 @@ class Refused(FaultCase):
         def run_one(run):
             self.broker.create_topic(run.topic, partitions=PARTITIONS)
             wrong = run.chance.choice(("not-" + PASSWORD, PASSWORD + "x", PASSWORD * 9, PASSWORD + " "))
-            (until_the_end, for_a_while)[run.number % 2](run, wrong)
+            (until_the_end, for_a_while)[run.variant(2)](run, wrong)
         self.each("password", run_one)
 
     def test_certificate_of_another_name(self):
