@@ -17,7 +17,7 @@ import unittest
 
 import harness
 from fleet_servers import PARTITIONS, PROBE, SUMS, TOPIC, FleetServers, probe, read
-from kafka_case import PCAP_HEADER, packets
+from kafka_case import PCAP_HEADER, Traffic, packets
 
 HALF = 12_000    # packets, two of each flow
 LATER = 100_000  # packets later, which are 100 s
@@ -25,7 +25,6 @@ TO_END = 3500    # packets, after which all flows of HALF packets before have en
 # What Grafana and its plug-in put into a query.
 FILLED = ((r"\$__timeFilter\((.*?\)?)\)(?= AND)", r"(\1 >= toDateTime(0) AND \1 <= toDateTime(4294967295))"),
           (r"\$__interval_s", "60"), (r"\$\{probe:singlequote\}", "'probe1'"))
-SEED = int(os.environ.get("TRIBUTARY_SEED") or random.randrange(2**32))  # of the moment at which a server is killed
 AIMED = "one of the moments that --all meets by chance: with TRIBUTARY_LONG"
 SECONDS_TO_SETTLE = 6  # more than the 2.5 s after which ClickHouse writes what came last
 COUNTED_BY_MINUTE = "SELECT sum(records) FROM tributary.flows_by_minute"
@@ -101,17 +100,15 @@ class ProbeCase(harness.TestCase):
         return sum(self.broker.end_offsets(TOPIC, PARTITIONS).values())
 
     def spool_and_kill(self, capture, spooled):
-        """A probe that reaches no broker is killed when so many records of a capture's octets are in its spool."""
+        """A probe that reaches no broker is killed when so many records of a capture's packets are in its spool."""
         pipe, nowhere = self.path("pipe"), "127.0.0.1:%d" % harness.free_port(socket.SOCK_STREAM)
-        os.mkfifo(pipe)
         settings = ("flows.idle-timeout=4", "export.flush-interval=0.1", "export.drain-timeout=60",
                     "export.collectors.0.buffer=65536", "export.collectors.0.brokers=" + nowhere)
-        with self.start_probe(pipe, *(word for setting in settings for word in ("--set", setting))) as running:
-            with open(pipe, "wb", buffering=0) as out:
-                out.write(capture)
-                running.wait_for(lambda: self.in_spool() == spooled, 60, "%d records in the spool" % spooled)
-                running.send(signal.SIGKILL)
-                running.popen.wait()
+        words = [word for setting in settings for word in ("--set", setting)]
+        with Traffic(pipe, capture), self.start_probe(pipe, *words) as running:
+            running.wait_for(lambda: self.in_spool() == spooled, 60, "%d records in the spool" % spooled)
+            running.send(signal.SIGKILL)
+            running.popen.wait()
 
     def send_and_kill(self):
         """A probe is killed while it delivers what it finds in its spool. @return  how many records the topic has then"""
@@ -140,20 +137,18 @@ class Fleet(ProbeCase):
         settings = ("--set", "flows.idle-timeout=1")
         halves = packets(0, HALF), packets(LATER, HALF)
         pipe = self.path("pipe")
-        os.mkfifo(pipe)
-        with self.start_probe(pipe, *settings) as running:
-            with open(pipe, "wb", buffering=0) as out:
-                out.write(PCAP_HEADER + halves[0])
-                time.sleep(self.moment())
-                between()
-                out.write(halves[1])
+        with Traffic(pipe, *halves, at_once=HALF) as traffic, self.start_probe(pipe, *settings) as running:
+            running.wait_for(lambda: traffic.written == HALF, 60, "the first half")
+            time.sleep(self.moment())
+            between()
+            traffic.may_go_on.set()
             self.settle(running, self.path("halves.pcap", PCAP_HEADER + halves[0] + halves[1]), *settings)
 
     @staticmethod
     def moment():
-        """Seconds: ClickHouse begins to write what came when nothing has come for 2.5 s."""
-        seconds = random.Random(SEED).uniform(0, 6)
-        print("TRIBUTARY_SEED=%d: after %.3f s" % (SEED, seconds), flush=True)
+        """Seconds: ClickHouse begins to write what came when nothing has come for 2.5 s, and sends it to the other shard then."""
+        seconds = random.Random(harness.SEED).uniform(0, 4)
+        print("TRIBUTARY_SEED=%d: after %.3f s" % (harness.SEED, seconds), flush=True)
         return seconds
 
     def query(self, text, server=0):
@@ -233,7 +228,7 @@ class Fleet(ProbeCase):
     def test_a_killed_probe_sends_again(self):
         """Records of its spool that were on their way when it was killed come twice, with the same stream and number."""
         killed, spooled = packets(0, HALF), HALF // 2
-        self.spool_and_kill(PCAP_HEADER + killed + packets(LATER, TO_END), spooled)
+        self.spool_and_kill(killed + packets(LATER, TO_END), spooled)
         before = self.send_and_kill()
         self.assertLess(before, spooled)
 

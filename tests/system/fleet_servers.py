@@ -65,6 +65,8 @@ class FleetServers:
         self.servers = [self.made(Server()) for _ in range(2)]
         self.broker = self.made(Broker())
         cluster = filled(read("clickhouse", "cluster.xml"), ">10000<", ">6000<")  # the shortest that a broker allows
+        # So soon a server learns that the other one joins the group: after 3 s by default.
+        cluster = filled(cluster, "</session_timeout_ms>", "</session_timeout_ms><heartbeat_interval_ms>300</heartbeat_interval_ms>")
         for number, server in enumerate(self.servers, 1):
             cluster = filled(cluster, "clickhouse%d.example</host><port>9000" % number,
                              "127.0.0.1</host><port>%d" % server.port)
