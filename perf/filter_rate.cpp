@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet filters as machine code beside libpcap's interpreter, on the frames of a capture.
 //
-//   filter_rate CAPTURE...   nanoseconds per packet of each filter, as JSON, both ways in turn
-//   filter_rate --check      only checks that both have the same verdicts, on the tests' capture
+//   filter_rate CAPTURE...           nanoseconds per packet of each filter, as JSON, both ways in
+//                                    turn
+//   filter_rate --check CAPTURE...   only checks that both have the same verdicts
 //
 // Both ways get bursts of the same frames and give the same masks; only the program differs. The
 // frames are those at the front of each capture, one behind the other in memory, more than the
@@ -26,9 +27,13 @@
 #include "daemon/filter/packet_filter.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/report_failure.hpp"
+#include "tests/support/libpcap_program.hpp"
 
 namespace tributary::perf {
 namespace {
+
+using test::LibpcapProgram;
+using test::Pcap;
 
 constexpr std::array kExpressions{
     "ip",
@@ -59,11 +64,6 @@ constexpr std::array kExpressions{
     "vlan and tcp",
     "ether host 02:00:00:00:00:01",
 };
-
-struct PcapCloser {
-    void operator()(pcap_t* pcap) const noexcept { pcap_close(pcap); }
-};
-using Pcap = std::unique_ptr<pcap_t, PcapCloser>;
 
 /// The first frames of Ethernet captures.
 class Frames {
@@ -108,24 +108,16 @@ private:
 /// libpcap's way.
 class Interpreter {
 public:
-    explicit Interpreter(const char* expression) {
-        const Pcap pcap(pcap_open_dead(DLT_EN10MB, kSnapLength));
-        demand(pcap_compile(pcap.get(), &program_, expression, 1, PCAP_NETMASK_UNKNOWN) == 0,
-               pcap_geterr(pcap.get()));
+    explicit Interpreter(const char* expression)
+        : pcap_(pcap_open_dead(DLT_EN10MB, kSnapLength)), program_(pcap_.get(), expression) {
+        demand(program_.is_compiled(), pcap_geterr(pcap_.get()));
     }
-    Interpreter(const Interpreter&) = delete;
-    Interpreter& operator=(const Interpreter&) = delete;
-    ~Interpreter() { pcap_freecode(&program_); }
 
     [[nodiscard]] PacketMask select(std::span<const PacketView> packets) const noexcept {
         PacketMask passed = 0;
         PacketMask bit = 1;
         for (const PacketView& packet : packets) {
-            const bool passes =
-                bpf_filter(program_.bf_insns,
-                           reinterpret_cast<const u_char*>(packet.captured.data()),
-                           packet.wire_bytes, static_cast<u_int>(packet.captured.size())) != 0;
-            passed |= passes ? bit : 0;
+            passed |= program_.passes(packet) ? bit : 0;
             bit <<= 1U;
         }
         return passed;
@@ -134,7 +126,8 @@ public:
 private:
     static constexpr int kSnapLength = 262'144;
 
-    bpf_program program_{};
+    Pcap pcap_;
+    LibpcapProgram program_;
 };
 
 /// Calls `work` with bursts of the packets, round and round, until it has had so many.
@@ -191,11 +184,12 @@ std::vector<Subject> subjects_of(const std::vector<std::unique_ptr<Both>>& filte
 }
 
 int run(std::span<char*> arguments) {
-    const bool only_checks = arguments.size() == 2 && std::string_view(arguments[1]) == "--check";
-    demand(arguments.size() > 1, "filter_rate --check | CAPTURE...");
+    const bool only_checks = arguments.size() > 1 && std::string_view(arguments[1]) == "--check";
+    const std::span<char*> captures = arguments.subspan(only_checks ? 2 : 1);
+    demand(!captures.empty(), "filter_rate [--check] CAPTURE...");
     Frames frames;
-    for (const char* const path : arguments.subspan(1)) {
-        frames.add(only_checks ? TRIBUTARY_SOURCE "/tests/data/demo.pcap" : path);
+    for (const char* const path : captures) {
+        frames.add(path);
     }
     const std::vector<PacketView> packets = frames.views();
     demand(packets.size() >= kBurstPackets, "too few frames");
