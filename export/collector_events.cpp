@@ -24,7 +24,7 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "records go to the spool",
         "the spool is empty again",
         "the spool is full, its oldest records are lost",
-        "what the spool held is lost, because its records were made for other fields than today's",
+        "what the spool held is lost, because it was made for another configuration",
         "the spool failed",
         "records come faster than they may leave, and wait for the pace",
         "a file was not finished as it should be",

@@ -29,9 +29,9 @@ enum class CollectorEventKind : std::uint8_t {
     spool_used,         ///< records go to the spool
     spool_emptied,      ///< none is in it any more
     spool_full,         ///< the oldest records in it are lost
-    spool_unusable,     ///< its records are lost: they were made for other templates
-    spool_failed,       ///< the disk refused records, or not all of it could be read
-    held_back,          ///< UDP: records come faster than the pace lets them leave
+    spool_unusable,  ///< its records are lost: they were made for other fields, or another format
+    spool_failed,    ///< the disk refused records, or not all of it could be read
+    held_back,       ///< UDP: records come faster than the pace lets them leave
     file_not_finished,  ///< file: a whole one was not synced, renamed or handed to the command
     former_file,        ///< file: the outcome of a file that a former run has left
     spool_found,        ///< it holds records of a former run

@@ -8,31 +8,16 @@
 #include <system_error>
 
 #include "daemon/base/startup_error.hpp"
+#include "export/path_target.hpp"
 
 namespace tributary {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The target of a path, also through links to files that do not exist yet.
-fs::path target_of(fs::path path) {
-    constexpr int kMostLinks = 40;  // the kernel's own limit
-    std::error_code error;          // an unreadable link counts as no link
-    for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
-        const fs::path next = fs::read_symlink(path, error);
-        path = path.parent_path() / next;
-    }
-    path =
-        fs::absolute(path, error);  // weakly_canonical() leaves a name relative that is not there
-    const fs::path whole = fs::weakly_canonical(path, error);
-    // If this user must not look, only the path is known.
-    return error ? path.lexically_normal() : whole;
-}
-
 bool are_one_file(const std::string& a, const std::string& b) {
     std::error_code ignored;
-    return (a == b || fs::equivalent(a, b, ignored) || target_of(a) == target_of(b)) &&
-           !fs::is_character_file(a, ignored);
+    return have_one_target(a, b) && !fs::is_character_file(a, ignored);
 }
 
 /// Whether a file is in a spool's directory, or is the directory.

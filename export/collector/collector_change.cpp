@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector/collector_change.hpp"
 
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
+
+#include "export/path_target.hpp"
 
 namespace tributary {
 namespace {
@@ -31,11 +31,7 @@ private:
 };
 
 bool is_one_path(const std::string& a, const std::string& b) {
-    std::error_code unknown;  // no working directory: paths stay as they are
-    const auto normal = [&](const std::string& path) {
-        return std::filesystem::absolute(path + "/", unknown).lexically_normal();
-    };
-    return !a.empty() && !b.empty() && normal(a) == normal(b);
+    return !a.empty() && !b.empty() && have_one_target(a, b);
 }
 
 bool is_stream(const CollectorOptions& collector) noexcept {

@@ -51,8 +51,12 @@ std::vector<std::optional<TemplateField>> fields_named(std::string_view name,
     std::vector<std::optional<TemplateField>> by_shape;
     const RecordShapes shapes(layout);
     for (std::size_t index = 0; index < shapes.count(); ++index) {
-        const std::vector<TemplateField> fields =
-            fields_of(shapes.at(index), layout, timestamps, choice);
+        const RecordShape shape = shapes.at(index);
+        if (shape.vlan && !choice.key.vlan) {  // no record has it
+            by_shape.emplace_back();
+            continue;
+        }
+        const std::vector<TemplateField> fields = fields_of(shape, layout, timestamps, choice);
         const auto found = std::ranges::find_if(
             fields, [name](const TemplateField& field) { return has_name(field, name); });
         by_shape.push_back(found == fields.end() ? std::nullopt : std::optional(*found));

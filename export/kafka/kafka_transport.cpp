@@ -21,6 +21,9 @@ constexpr std::uint64_t kMessageMask =
 constexpr const char* kTooLong =
     "a record is longer than max.message.bytes of the topic, or message.max.bytes here";
 
+constexpr std::string_view kNoAnswer = "no broker has answered";
+constexpr std::string_view kGivenUp = "it is given up";
+
 std::uint64_t id_of(std::uint64_t message, std::size_t item) noexcept {
     return (message & kMessageMask) << kItemBits | item;
 }
@@ -118,9 +121,9 @@ void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
     if (producer_ == nullptr || std::exchange(draining_, true)) {
         return;
     }
-    events_.report(
-        is_open_ ? CollectorEventKind::connection_lost : CollectorEventKind::connect_failed, now,
-        fault_);
+    const CollectorEventKind kind =
+        is_open_ ? CollectorEventKind::connection_lost : CollectorEventKind::connect_failed;
+    events_.report(kind, now, cause_of_end());
     // What was not produced was not sent.
     rest_.clear();
     if (!taken_.empty()) {
@@ -130,6 +133,17 @@ void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
         }
     }
     producer_->give_up_waiting();
+}
+
+/// Why the session ends, or why there was none.
+std::string_view KafkaTransport::cause_of_end() const noexcept {
+    if (!fault_.empty()) {
+        return fault_;
+    }
+    if (!producer_->error().empty()) {
+        return producer_->error();
+    }
+    return is_open_ ? kGivenUp : kNoAnswer;
 }
 
 /// Reads the outcomes that are known, and what the library says of its brokers.
@@ -154,9 +168,11 @@ void KafkaTransport::report_absence(std::chrono::nanoseconds now) noexcept {
     const std::string fault = producer_->take_topic_fault();
     const bool is_there = producer_->is_there();
     if (!is_there && (was_there_ || !fault.empty())) {
-        const bool is_told = producer_->error().empty() || producer_->is_reached();
+        const bool is_told =
+            producer_->error().empty() || (producer_->is_reached() && !fault.empty());
+        const std::string& cause = is_told ? fault : producer_->error();
         events_.report(CollectorEventKind::connect_failed, now,
-                       is_told ? fault : producer_->error());
+                       cause.empty() ? kNoAnswer : std::string_view(cause));
     }
     if (is_open_ && is_there && !was_there_) {
         events_.report(CollectorEventKind::connected, now, {});

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "export/kafka/kafka_producer.hpp"
@@ -79,6 +80,7 @@ private:
     void end_session(std::chrono::nanoseconds now) noexcept;
     [[nodiscard]] bool takes_renewal(std::chrono::nanoseconds now) noexcept;
     void drain(std::chrono::nanoseconds now) noexcept;
+    [[nodiscard]] std::string_view cause_of_end() const noexcept;
     void poll(std::chrono::nanoseconds now) noexcept;
     void report_absence(std::chrono::nanoseconds now) noexcept;
     void report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept;

@@ -11,6 +11,20 @@
 #include "export/file_descriptor.hpp"
 
 namespace tributary {
+namespace {
+
+/// What can differ in messages or records that are not of this content.
+const char* what_is_not(const SpoolContent& content) noexcept {
+    if (content.record_bytes > 0) {
+        return "its records were made for other fields";
+    }
+    // Messages of other formats than IPFIX are complete by themselves, whatever their fields are.
+    return content.format.empty()
+               ? "its messages were made for other fields, or are of another format"
+               : "its messages are of another format or transport, or delimited was another";
+}
+
+}  // namespace
 
 SpoolQueue::SpoolQueue(const SpoolOptions& spool, std::size_t account, const SpoolContent& content,
                        RecordAccounting& accounting, CollectorEvents& events)
@@ -19,7 +33,8 @@ SpoolQueue::SpoolQueue(const SpoolOptions& spool, std::size_t account, const Spo
       account_(accounting.account(account)),
       events_(events),
       max_octets_(spool.max_octets),
-      place_("directory " + spool.directory) {
+      place_("directory " + spool.directory),
+      other_content_(what_is_not(content)) {
     if (spool.is_on()) {
         spool_ = std::make_unique<Spool>(spool, content);
         use_is_logged_ = spool_->has_untaken();
@@ -52,7 +67,7 @@ void SpoolQueue::advance(ExportTime now) {
     }
     const std::uint64_t unusable = give_up(&Spool::drop_unusable, ExportLoss::spool_unusable);
     if (unusable > 0) {
-        log_disk(CollectorEventKind::spool_unusable, now, {}, unusable);
+        log_disk(CollectorEventKind::spool_unusable, now, other_content_, unusable);
     }
     log_damage(now);
     account_.spool_octets.set(spool_->octets());
@@ -143,7 +158,7 @@ void SpoolQueue::lose_damaged() noexcept {
 
 void SpoolQueue::log_unusable(ExportTime now) noexcept {
     if (const std::uint64_t records = std::exchange(unusable_, 0); records > 0) {
-        log_disk(CollectorEventKind::spool_unusable, now, {}, records);
+        log_disk(CollectorEventKind::spool_unusable, now, other_content_, records);
     }
 }
 

@@ -108,8 +108,9 @@ private:
     CollectorCounters& account_;
     CollectorEvents& events_;
     std::unique_ptr<Spool> spool_;
-    std::uint64_t max_octets_;  ///< of the spool
-    std::string place_;         ///< for lines of the log
+    std::uint64_t max_octets_;   ///< of the spool
+    std::string place_;          ///< for lines of the log
+    std::string other_content_;  ///< what is not of today's content, for lines of the log
     bool is_taken_over_ = false;
     std::optional<std::chrono::nanoseconds> retry_at_;  ///< uptime; set while it refuses
     bool has_refused_ = false;                          ///< for the last message
