@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
 #include "conf/scalars.hpp"
+#include "flowcache/table/closest.hpp"
 
 namespace tributary {
 namespace {
+
+constexpr std::uint64_t kKafkaPort = 9092;  ///< librdkafka's, where none is given
+constexpr std::size_t kLongestTopic = 249;
 
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 constexpr std::string_view kNameLetters =
@@ -59,11 +64,54 @@ bool is_vdev_name(std::string_view text) {
            });
 }
 
+constexpr std::uint64_t kHighestPort = std::numeric_limits<std::uint16_t>::max();
+
+std::vector<std::string_view> items_of(std::string_view list) {
+    std::vector<std::string_view> items;
+    for (std::size_t comma = list.find(','); comma != std::string_view::npos;
+         comma = list.find(',')) {
+        items.push_back(list.substr(0, comma));
+        list.remove_prefix(comma + 1);
+    }
+    items.push_back(list);
+    return items;
+}
+
+/// @return  nullopt: no broker
+std::optional<HostAndPort> broker_of(std::string_view text) {
+    auto parts = split_host_and_port(text);
+    if (!parts || !is_host_or_empty(parts->host)) {
+        return std::nullopt;
+    }
+    const bool is_ipv6 = parts->host.find(':') != std::string::npos;
+    const auto port = parts->port.empty() ? kKafkaPort : parse_whole(parts->port);
+    const bool has_good_port = port && *port >= 1 && *port <= kHighestPort;
+    if (text.starts_with('[') != is_ipv6 || !has_good_port) {
+        return std::nullopt;
+    }
+    parts->port = std::to_string(*port);
+    return parts;
+}
+
 }  // namespace
 
 bool is_printable(std::string_view text, std::size_t longest) {
     return text.size() <= longest && count_text_bytes(text) == text.size() &&
            text.find_first_of("\t\r\n") == std::string_view::npos;
+}
+
+std::string unprintable_in(std::string_view text, std::size_t longest) {
+    if (text.size() > longest) {
+        return "it has " + std::to_string(text.size()) + " octets, more than " +
+               std::to_string(longest);
+    }
+    if (text.find_first_of("\r\n") != std::string_view::npos) {
+        return "it has a line end";
+    }
+    if (text.find('\t') != std::string_view::npos) {
+        return "it has a tab";
+    }
+    return is_printable(text, longest) ? "" : "it has a control character";
 }
 
 bool is_any_text(std::string_view /*text*/) { return true; }
@@ -121,6 +169,49 @@ std::string device_like(std::string_view text) {
     return is_interface(text) ? "af_packet:" + std::string(text) : std::string();
 }
 
+bool is_broker_list_or_empty(std::string_view text) {
+    return text.empty() || std::ranges::all_of(items_of(text), [](std::string_view item) {
+               return broker_of(item).has_value();
+           });
+}
+
+std::string broker_list_like(std::string_view text) {
+    std::string bare(text);
+    std::erase(bare, ' ');
+    std::string list;
+    for (const std::string_view item : items_of(bare)) {
+        list += item.empty() ? "" : (list.empty() ? "" : ",") + std::string(item);
+    }
+    return list;
+}
+
+std::string advice_on_brokers(std::string_view text) {
+    if (text.find("://") != std::string_view::npos) {
+        return "brokers have no SCHEME:// in front: properties has security.protocol";
+    }
+    const bool has_bare_ipv6 = std::ranges::any_of(items_of(text), [](std::string_view item) {
+        return !item.starts_with('[') && std::ranges::count(item, ':') > 1;
+    });
+    return has_bare_ipv6 ? "an IPv6 address stands in brackets: [2001:db8::1]:9092" : "";
+}
+
+std::set<std::string> brokers_in(std::string_view list) {
+    std::set<std::string> brokers;
+    for (const std::string_view item : items_of(list)) {
+        if (const auto broker = broker_of(item)) {
+            brokers.insert(in_small_letters(broker->host) + " " + broker->port);
+        }
+    }
+    return brokers;
+}
+
+bool is_topic_or_empty(std::string_view text) {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return text.size() <= kLongestTopic && text != "." && text != ".." &&
+           text.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
 bool is_listen_address_or_empty(std::string_view text) {
     const auto parts = split_host_and_port(text);
     if (!parts) {
@@ -131,7 +222,7 @@ bool is_listen_address_or_empty(std::string_view text) {
         return false;
     }
     const auto port = parse_whole(parts->port);
-    return port && *port >= 1 && *port <= std::numeric_limits<std::uint16_t>::max();
+    return port && *port >= 1 && *port <= kHighestPort;
 }
 
 std::optional<std::vector<std::uint32_t>> parse_cores(const YamlNode& node) {

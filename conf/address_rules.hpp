@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ inline constexpr std::size_t kLongestText = 255;
 
 /// At most `longest` octets without control characters.
 [[nodiscard]] bool is_printable(std::string_view text, std::size_t longest = kLongestText);
+
+/// What is_printable() refuses; empty: nothing.
+[[nodiscard]] std::string unprintable_in(std::string_view text, std::size_t longest);
 
 /// Always true; for unrestricted text.
 [[nodiscard]] bool is_any_text(std::string_view text);
@@ -41,6 +45,20 @@ inline constexpr std::size_t kLongestText = 255;
 [[nodiscard]] bool is_device(std::string_view text);
 /// The probable meaning of text that is no device: an interface of the kernel. Empty: unknown.
 [[nodiscard]] std::string device_like(std::string_view text);
+
+/// Brokers of a Kafka cluster, HOST:PORT or HOST, separated by commas, an IPv6 address in brackets;
+/// or empty.
+[[nodiscard]] bool is_broker_list_or_empty(std::string_view text);
+/// @return  the list without blanks and empty items; empty: that is not what is wrong
+[[nodiscard]] std::string broker_list_like(std::string_view text);
+/// @return  what to do about a URL or an IPv6 address without brackets; empty: neither is there
+[[nodiscard]] std::string advice_on_brokers(std::string_view text);
+/// The brokers of such a list, each once, in an order of their own: in small letters, with a port.
+[[nodiscard]] std::set<std::string> brokers_in(std::string_view list);
+
+/// A name that a topic of Kafka can have; or empty.
+/// @source  Apache Kafka, org.apache.kafka.common.internals.Topic
+[[nodiscard]] bool is_topic_or_empty(std::string_view text);
 
 /// An IPv4 ADDRESS:PORT; or empty.
 [[nodiscard]] bool is_listen_address_or_empty(std::string_view text);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "export/metering_process.hpp"
+#include "export/path_target.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -29,11 +30,6 @@ void refuse_host(const CollectorOptions& collector, const Section& section,
     section.demand("host", collector.host.empty(), words);
     section.demand("port", collector.port == 0, words);
     section.demand("source-address", collector.source_address.empty(), words);
-}
-
-std::string format_name(RecordFormatKind format) {
-    return std::string(
-        std::ranges::find(format_words(), format, &Word<RecordFormatKind>::meaning)->text);
 }
 
 void check_topic(const CollectorOptions& collector, const Section& section) {
@@ -333,21 +329,52 @@ void check_rate(const CollectorOptions& collector, const Section& section) {
                        std::to_string(kSlowest));
 }
 
+/// Where a collector's records go, for messages.
 std::string place_of_collector(const CollectorOptions& collector) {
-    if (collector.transport == TransportKind::kafka) {
-        return collector.kafka.brokers + ", topic " + collector.kafka.topic;
-    }
     std::error_code unknown;  // without a working directory the path stays as it is
-    return collector.transport == TransportKind::file
-               ? std::filesystem::absolute(collector.path, unknown).lexically_normal().string()
-               : collector.host + ", port " + std::to_string(collector.port) +
-                     (collector.transport == TransportKind::udp ? ", udp" : ", tcp");
+    switch (collector.transport) {
+        case TransportKind::kafka:
+            return collector.kafka.brokers + ", topic " + collector.kafka.topic;
+        case TransportKind::file:
+            return std::filesystem::absolute(collector.path, unknown).lexically_normal().string();
+        case TransportKind::udp:
+            return collector.host + ", port " + std::to_string(collector.port) + ", udp";
+        case TransportKind::tcp:
+            return collector.host + ", port " + std::to_string(collector.port) + ", tcp";
+        case TransportKind::tls:
+            break;
+    }
+    return collector.host + ", port " + std::to_string(collector.port) + ", tls";
 }
 
-std::string words_for_place(const CollectorOptions& collector) {
-    const std::string place = place_of_collector(collector);
-    const bool is_tls = collector.transport == TransportKind::tls;
-    return is_tls ? place.substr(0, place.rfind(' ') + 1) + "tls" : place;
+bool are_at_one_port(const CollectorOptions& a, const CollectorOptions& b) {
+    const bool are_by_udp = a.transport == TransportKind::udp && b.transport == TransportKind::udp;
+    const bool are_by_tcp = a.transport != TransportKind::udp && b.transport != TransportKind::udp;
+    return a.host == b.host && a.port == b.port && (are_by_udp || are_by_tcp);
+}
+
+/// Whether they are of one cluster: a broker belongs to no other one.
+bool have_common_broker(const KafkaOptions& a, const KafkaOptions& b) {
+    const std::set<std::string> brokers = brokers_in(a.brokers);
+    return std::ranges::any_of(brokers_in(b.brokers), [&brokers](const std::string& broker) {
+        return brokers.contains(broker);
+    });
+}
+
+/// Whether records go to one place by two collectors.
+bool are_at_one_place(const CollectorOptions& a, const CollectorOptions& b) {
+    const auto has_host = [](TransportKind kind) {
+        return kind != TransportKind::file && kind != TransportKind::kafka;
+    };
+    if (has_host(a.transport) && has_host(b.transport)) {
+        return are_at_one_port(a, b);
+    }
+    if (a.transport != b.transport) {
+        return false;
+    }
+    return a.transport == TransportKind::file
+               ? have_one_target(a.path, b.path)
+               : a.kafka.topic == b.kafka.topic && have_common_broker(a.kafka, b.kafka);
 }
 
 /// Checks one collector without the others.
@@ -398,15 +425,31 @@ void check_count(std::size_t collectors, const YamlNode& root) {
 
 void check_spool_of_its_own(const std::vector<CollectorOptions>& collectors, std::size_t index,
                             const YamlNode& root) {
-    const auto directory = [&](std::size_t of) {
-        return std::filesystem::path(collectors[of].spool.directory + "/").lexically_normal();
-    };
+    const SpoolOptions& own = collectors[index].spool;
     for (std::size_t other = 0; other < index; ++other) {
-        if (collectors[index].spool.is_on() && directory(other) == directory(index)) {
+        const SpoolOptions& others = collectors[other].spool;
+        if (own.is_on() && others.is_on() && have_one_target(own.directory, others.directory)) {
             const std::string path = "export.collectors." + std::to_string(index) + ".spool";
             refuse(place_of(root, path + ".directory"),
                    path + ".directory is that of export.collectors." + std::to_string(other) +
                        " too; must be a directory of its own");
+        }
+    }
+}
+
+void check_place_of_its_own(const std::vector<CollectorOptions>& collectors, std::size_t index,
+                            const YamlNode& root) {
+    const CollectorOptions& collector = collectors[index];
+    if (!has_place(collector)) {
+        return;
+    }
+    for (std::size_t other = 0; other < index; ++other) {
+        if (has_place(collectors[other]) && are_at_one_place(collectors[other], collector)) {
+            const std::string at = "export.collectors." + std::to_string(index);
+            refuse(place_of(root, at), at + " is at " + shown(place_of_collector(collector)) +
+                                           "; must differ from export.collectors." +
+                                           std::to_string(other) +
+                                           " (it would get its records twice)");
         }
     }
 }
@@ -417,17 +460,11 @@ void check_collectors(const Config& config, const YamlNode& root, Faults& faults
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     faults.among("export.collectors", [&] { check_count(collectors.size(), root); });
     check_group_spool(config.export_, Section(root, "export", faults));
-    std::map<std::string, std::string> seen;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);
         check_alone(config, i, Section(root, at, faults), faults);
         faults.among(at, [&] { check_spool_of_its_own(collectors, i, root); });
-        const auto [first, is_new] = seen.emplace(place_of_collector(collectors[i]), at);
-        if (!is_new && has_place(collectors[i]) && !faults.is_unread(at)) {
-            faults.note(at, place_of(root, at) + ": " + at + " is at " +
-                                words_for_place(collectors[i]) + "; must differ from " +
-                                first->second + " (it would get its records twice)");
-        }
+        faults.among(at, [&] { check_place_of_its_own(collectors, i, root); });
     }
 }
 

@@ -144,10 +144,73 @@ void warn_of_one_version(const std::string& element, const std::string& key, War
     }
 }
 
-void warn_of_topics(const Config& config, Warnings& warnings) {
+/// Warns of keys of a collector for which its format has no place.
+void warn_of_idle_format_keys(const CollectorOptions& collector, const std::string& section,
+                              Warnings& warnings) {
+    const CollectorOptions unset;
+    const bool is_csv = collector.format == RecordFormatKind::csv;
+    const char* const of_csv = "format is csv, whose columns are always the same";
+    warn_of_idle_key(is_csv && collector.observation_domain.has_value(),
+                     section + ".observation-domain", of_csv, warnings);
+    warn_of_idle_key(is_csv && collector.enterprise_elements != unset.enterprise_elements,
+                     section + ".enterprise-elements", of_csv, warnings);
+    const bool is_flow_message = collector.format == RecordFormatKind::flowmessage;
+    const char* const of_message = "format is flowmessage, whose fields are always the same";
+    warn_of_idle_key(is_flow_message && collector.timestamps.has_value(), section + ".timestamps",
+                     of_message, warnings);
+    warn_of_idle_key(is_flow_message && collector.cert_elements, section + ".cert-elements",
+                     of_message, warnings);
+}
+
+/// Whether records of this format say which probe they are of.
+bool names_probe(RecordFormatKind format) {
+    return format != RecordFormatKind::ipfix && format != RecordFormatKind::csv;
+}
+
+/// Warns of keys of the export that are in no collector's records.
+void warn_of_idle_export_keys(const ExportOptions& options, Warnings& warnings) {
+    const auto none_is = [&options](auto is_it) {
+        return !options.collectors.empty() && std::ranges::none_of(options.collectors, is_it);
+    };
+    const ProbeIdentity none;
+    warn_of_idle_key(
+        options.probe != none &&
+            none_is([](const CollectorOptions& each) { return names_probe(each.format); }),
+        "export.probe", "no collector has format json, flowmessage or rawflow", warnings);
+    warn_of_idle_key(options.observation_domain != ExportOptions{}.observation_domain &&
+                         none_is([](const CollectorOptions& each) {
+                             return each.format != RecordFormatKind::csv;
+                         }),
+                     "export.observation-domain",
+                     "the format of all collectors is csv, whose columns are always the same",
+                     warnings);
+}
+
+/// Warns of properties for a protocol that is not chosen.
+void warn_of_idle_properties(const KafkaOptions& kafka, const std::string& properties,
+                             Warnings& warnings) {
+    const std::string given = value_of(kafka, "security.protocol");
+    const std::string protocol = given.empty() ? "plaintext" : given;
+    const auto first_with = [&kafka](std::string_view front) {
+        const auto found = std::ranges::find_if(
+            kafka.properties, [front](const auto& each) { return each.first.starts_with(front); });
+        return found == kafka.properties.end() ? std::string() : found->first;
+    };
+    const std::string because = "security.protocol is " + protocol;
+    const std::string of_sasl = first_with("sasl.");
+    const std::string of_tls = first_with("ssl.");
+    warn_of_idle_key(!of_sasl.empty() && !protocol.starts_with("sasl_"), properties + "." + of_sasl,
+                     because.c_str(), warnings);
+    warn_of_idle_key(!of_tls.empty() && !protocol.ends_with("ssl"), properties + "." + of_tls,
+                     because.c_str(), warnings);
+}
+
+void warn_of_collectors(const Config& config, Warnings& warnings) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string section = "export.collectors." + std::to_string(i);
+        warn_of_idle_format_keys(collectors[i], section, warnings);
+        warn_of_idle_properties(collectors[i].kafka, section + ".properties", warnings);
         warn_of_weak_delivery(collectors[i].kafka, section + ".properties", warnings);
         warn_of_one_version(collectors[i].kafka.key_field, section + ".key", warnings);
     }
@@ -164,7 +227,8 @@ std::vector<std::string> warnings_about(const Config& config) {
         warn_of_idle_packet_keys(config.inputs[i], "inputs." + std::to_string(i), warnings);
     }
     warn_of_idle_packet_keys(config.read, "read", warnings);
-    warn_of_topics(config, warnings);
+    warn_of_idle_export_keys(config.export_, warnings);
+    warn_of_collectors(config, warnings);
     for (std::string& line : profile_warnings(config)) {
         warnings.push_back(std::move(line));
     }

@@ -74,7 +74,7 @@ std::vector<Key<TlsOptions>> tls_keys() {
 std::vector<Key<ProbeIdentity>> probe_keys() {
     using O = ProbeIdentity;
     return {
-        value("name", text(&O::name, "text", is_any_text),
+        value("name", text(&O::name, "a line of text", is_any_text),
               "this probe's name in records whose format is not ipfix; when empty, the host's"),
         value("address", text(&O::address, "an IP address or \"\"", is_ip_address_or_empty),
               "this probe's address in them; when empty, they have none"),
@@ -131,7 +131,10 @@ Rule<CollectorOptions> options_choice() {
 
 Rule<CollectorOptions> host_text() {
     auto rule = text(&CollectorOptions::host, "a host name or an IP address", is_host_or_empty);
-    rule.advice = advice_on_host;
+    rule.advice = [](std::string_view text) {
+        const std::string fault = unprintable_in(text, kLongestText);
+        return fault.empty() ? advice_on_host(text) : fault;
+    };
     return rule;
 }
 
@@ -358,6 +361,11 @@ const std::vector<Word<RecordFormatKind>>& format_words() {
         {"flowmessage", RecordFormatKind::flowmessage},
         {"rawflow", RecordFormatKind::rawflow}};
     return words;
+}
+
+std::string format_name(RecordFormatKind format) {
+    return std::string(
+        std::ranges::find(format_words(), format, &Word<RecordFormatKind>::meaning)->text);
 }
 
 const std::vector<Key<CollectorOptions>>& collector_keys() {

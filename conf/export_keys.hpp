@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "conf/key.hpp"
@@ -12,6 +13,9 @@ namespace tributary {
 /// The words of a collector's `format`.
 /// @thread  any; made once
 [[nodiscard]] const std::vector<Word<RecordFormatKind>>& format_words();
+
+/// The word of a format.
+[[nodiscard]] std::string format_name(RecordFormatKind format);
 
 /// The keys of `export`.
 [[nodiscard]] std::vector<Key<ExportOptions>> export_keys();

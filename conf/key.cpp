@@ -41,6 +41,10 @@ void refuse_value(const YamlNode& node, const Setting& setting, const std::strin
                            (help.empty() ? "" : "; " + help));
 }
 
+void refuse_entry(const EntryFault& fault, const std::string& path) {
+    refuse(fault.entry->value.place, shown(join_path(path, fault.entry->key)) + fault.words);
+}
+
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path) {
     if (node.kind == kind || node.kind == YamlNode::Kind::null) {
         return;

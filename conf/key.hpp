@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ struct Setting {
     Apply apply = Apply::as_section;
 };
 
+/// An entry of a map that is not permitted.
+struct EntryFault {
+    const YamlEntry* entry{};
+    std::string words;  ///< what it is and must be; follows its path
+};
+
 /// The permitted values of a key, and how to read and write its member of `Owner`.
 template <class Owner>
 struct Rule {
@@ -54,6 +61,9 @@ struct Rule {
     std::function<std::string(std::string_view)> hint{};
     /// Advice for a refused scalar without a hint; empty: none.
     std::function<std::string(std::string_view)> advice{};
+    /// The first entry of a refused map that is not permitted, and why; nullopt: the value is no
+    /// map, or as a whole wrong.
+    std::function<std::optional<EntryFault>(const YamlNode&)> entry_fault{};
 };
 
 /// One row: reads its value from YAML, and lists itself as settings.
@@ -75,6 +85,9 @@ struct Key {
 /// @errors      ConfigError, always: the value is outside the limits
 [[noreturn]] void refuse_value(const YamlNode& node, const Setting& setting,
                                const std::string& help);
+
+/// @errors  ConfigError, always: an entry of the map at `path` is not permitted
+[[noreturn]] void refuse_entry(const EntryFault& fault, const std::string& path);
 
 /// @errors  ConfigError: neither of this kind nor empty
 void require_kind(const YamlNode& node, YamlNode::Kind kind, const std::string& path);
@@ -141,10 +154,15 @@ std::string help_with(const YamlNode& node, const Rule<Owner>& rule) {
         meant.text = rule.hint(node.text);
     }
     Owner ignored{};
-    if (meant.text != node.text && rule.accept(meant, ignored)) {
+    if (!meant.text.empty() && meant.text != node.text && rule.accept(meant, ignored)) {
         return "did you mean " + shown(meant) + "?";
     }
     return is_scalar && rule.advice ? rule.advice(node.text) : std::string();
+}
+
+template <class Owner>
+std::optional<EntryFault> entry_fault_in(const YamlNode& node, const Rule<Owner>& rule) {
+    return rule.entry_fault ? rule.entry_fault(node) : std::nullopt;
 }
 
 /// A row with a value of its own.
@@ -160,7 +178,12 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
         .read =
             [rule, setting](const YamlNode& node, const std::string& path, Owner& owner,
                             Faults& /*faults*/) {
-                if (!rule.accept(node, owner)) {
+                if (rule.accept(node, owner)) {
+                    return;
+                }
+                if (const auto fault = entry_fault_in(node, rule)) {
+                    refuse_entry(*fault, path);
+                } else {
                     refuse_value(node, setting(Owner{}, path), help_with(node, rule));
                 }
             },

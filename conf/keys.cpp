@@ -54,7 +54,7 @@ constexpr std::size_t kLongestSocketPath = 107;
 std::vector<Key<InputOptions>> input_keys() {
     using O = InputOptions;
     return {
-        value("name", text(&O::name, "text", is_any_text),
+        value("name", text(&O::name, "a line of text", is_any_text),
               "its name in logs and metrics; when empty, the device"),
         value("device", device_text(&O::device),
               "where packets come from, such as 0000:81:00.0, af_packet:eth0 or net_tap0"),

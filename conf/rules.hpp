@@ -271,7 +271,8 @@ Rule<Owner> text(std::string Owner::*member, const std::string& limits,
                 owner.*member = node.text;
                 return true;
             },
-        .yaml = [=](const Owner& owner) { return quoted(owner.*member); }};
+        .yaml = [=](const Owner& owner) { return quoted(owner.*member); },
+        .advice = [=](std::string_view text) { return unprintable_in(text, longest); }};
 }
 
 /// `auto` (no core in the list), one core, or a list of at most `most` of them.

@@ -131,6 +131,11 @@ public:
         if (filter_ != nullptr) {
             spdlog::info("the filter is {}", filter_->execution());
         }
+        if (has_collectors_ && config.export_.spool.is_on()) {
+            spdlog::info(
+                "export.spool is not used with captures: what no collector takes at the end is "
+                "lost");
+        }
         const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
         const FlowHasher hasher = FlowHasher::random();
         std::vector<std::unique_ptr<QueueWorker>> queues;

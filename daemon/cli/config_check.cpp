@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "conf/export_keys.hpp"
+#include "conf/kafka_keys.hpp"
 #include "conf/load_config.hpp"
 #include "daemon/cli/machine_check.hpp"
 #include "daemon/control/control_socket.hpp"
@@ -104,7 +106,10 @@ std::string spool_text(const SpoolOptions& spool) {
 }
 
 std::string collector_line(const CollectorOptions& collector) {
-    Details details{shown(describe(collector))};
+    Details details{shown(describe(collector)), "format " + format_name(collector.format)};
+    if (collector.transport == TransportKind::kafka) {
+        details.push_back("key " + key_name(collector.kafka));
+    }
     if (collector.direction == FlowDirection::uniflow) {
         details.emplace_back("biflows are split into uniflows");
     }

@@ -121,6 +121,22 @@ class Mistakes(CheckCase):
         self.assertTrue(self.told(PROBE + "cores: {export: 0, input: [0]}\nexport: {collectors: [{host: 127.0.0.1}]}\n")[0].endswith(
             "probe.yaml:4: cores.export is 0, which cores.input has too; must be another core (or auto)"))
 
+    def test_one_file_by_two_paths(self):
+        """Also through a link, and before the file is there."""
+        os.mkdir(self.path("folder"))
+        os.symlink("folder", self.path("link"))
+        for first, second in (("folder/a", "link/a"), ("folder/a", "folder/../link/./a"), ("b", "link/../b")):
+            text = PROBE + "export:\n  collectors:\n" + "".join(
+                "  - {transport: file, path: %s/%s}\n" % (self.directory, path) for path in (first, second))
+            lines = self.told(text)
+            self.assertEqual(len(lines), 1, lines)
+            self.assertRegex(lines[0], r"probe\.yaml:7: export\.collectors\.1 is at \S+; must differ from export\.collectors\.0 "
+                                       r"\(it would get its records twice\)$")
+        spools = "".join("  - {transport: tcp, host: 192.0.2.%d, spool: {directory: %s/%s}}\n" % (number, self.directory, path)
+                         for number, path in ((1, "folder"), (2, "link/")))
+        self.assertIn("export.collectors.1.spool.directory is that of export.collectors.0 too",
+                      self.told(PROBE + "export:\n  collectors:\n" + spools)[0])
+
     def test_two_outputs_in_one_file(self):
         collector = "export: {collectors: [{transport: file, path: %s/./a}]}\n" % self.directory
         spool = "export: {collectors: [{host: 127.0.0.1, transport: tcp, spool: {directory: %s/s}}]}\n" % self.directory
@@ -179,6 +195,9 @@ class KafkaProperties(CheckCase):
         self.check_both(self.path("probe.yaml", PROBE + collector % ("secrets: {sasl.password: %s}" % secret)))
         for wrong, words in (("properties: {no.such.property: 1}", 'property no.such.property: No such configuration property'),
                              ("properties: {linger.ms: soon}", "property linger.ms: "),
+                             ("properties: {acks: 1}", "`acks` must be set to `all` when `enable.idempotence` is true"),
+                             ("properties: {retries: 0}", "`retries` must be set >= 1 when `enable.idempotence` is true"),
+                             ("properties: {security.protocol: SASL_SSL}", "Invalid sasl.kerberos.kinit.cmd value: "),
                              ("secrets: {sasl.password: /nowhere/password}",
                               "secrets.sasl.password: cannot read /nowhere/password"),
                              *(("secrets: {sasl.password: %s}" % self.path(name, content), "secrets.sasl.password: %s %s" % (
@@ -224,6 +243,13 @@ class Topics(CheckCase):
                 self.assertEqual(len(lines), 1, lines)
                 self.assertIn("probe.yaml:4: export.collectors.0.key is " + begin, lines[0])
                 self.assertTrue(lines[0].endswith(end), lines[0])
+
+    def test_the_summary_has_format_and_key(self):
+        for keys, words in (("", "format ipfix, key flow"), ("format: json, key: none", "format json, key none"),
+                            ("format: flowmessage, key: destinationIPAddress", "format flowmessage, key destinationIPAddress")):
+            out, lines = self.check_both(self.topic(keys))
+            self.assertEqual(lines, [])
+            self.assertIn("\n             kafka 127.0.0.1:1 topic flows, %s\n" % words, out)
 
     def test_messages_that_may_come_twice(self):
         _, lines = self.check_both(self.topic("format: json, properties: {enable.idempotence: false}"))
@@ -365,8 +391,8 @@ export:
 records, TCP analysis, inside tunnels
   memory     N MiB for caches and packet buffers
   export     all records to each of 2 collectors
-             tcp collector.example.net:4739, biflows are split into uniflows, spool %s of at most 2048 MiB
-             file %s/flows.ipfix, a new file each 300 s, a new file after 64000000 octets, each finished file is given to zstd -q --rm "$1"
+             tcp collector.example.net:4739, format ipfix, biflows are split into uniflows, spool %s of at most 2048 MiB
+             file %s/flows.ipfix, format ipfix, a new file each 300 s, a new file after 64000000 octets, each finished file is given to zstd -q --rm "$1"
   telemetry  127.0.0.1:9477
   control    there is no socket
   log        %s/tributary.log

@@ -375,6 +375,113 @@ TEST_CASE("collectors: the key of a topic's messages", "[conf][unit]") {
         "out");
 }
 
+TEST_CASE("collectors: brokers are names or addresses with ports", "[conf][unit]") {
+    const auto with = [](const std::string& brokers) {
+        return judged("transport: kafka, topic: t, format: json, brokers: '" + brokers + "'");
+    };
+    for (const std::string good :
+         {"a", "a:1", "a:65535,b", "192.0.2.1:9092", "[::1]", "[2001:db8::1]:9",
+          "[fe80::1%eth0]:9092", "kafka-1.example.net:9093"}) {
+        INFO(good);
+        CHECK(with(good) == "accepted");
+    }
+    struct Row {
+        const char* brokers;
+        const char* help;
+    };
+    for (const Row& row :
+         {Row{"a:99999", ""}, Row{"a:0", ""}, Row{":1", ""}, Row{"a:", ""}, Row{",", ""},
+          Row{"a:x", ""}, Row{"[a]:1", ""}, Row{"192.0.2:1", ""},
+          Row{"a:1,,b:2", "; did you mean a:1,b:2?"}, Row{"a:1, b:2", "; did you mean a:1,b:2?"},
+          Row{"SSL://a:1",
+              "; brokers have no SCHEME:// in front: properties has "
+              "security.protocol"},
+          Row{"2001:db8::1", "; an IPv6 address stands in brackets: [2001:db8::1]:9092"}}) {
+        INFO(row.brokers);
+        CHECK(with(row.brokers) ==
+              "probe.yaml:4: export.collectors.0.brokers is " + std::string(row.brokers) +
+                  "; must be HOST:PORT, HOST or [IPV6]:PORT, several with commas between them, or "
+                  "\"\" (some brokers of the cluster, for transport kafka; without a port it is "
+                  "9092)" +
+                  row.help);
+    }
+}
+
+TEST_CASE("collectors: topics have names that brokers take", "[conf][unit]") {
+    const auto with = [](const std::string& topic) {
+        return judged("transport: kafka, format: json, brokers: h, topic: '" + topic + "'");
+    };
+    for (const std::string& good : {std::string("flows"), std::string("a.b_c-9"),
+                                    std::string("..."), std::string(249, 't')}) {
+        CHECK(with(good) == "accepted");
+    }
+    for (const std::string& bad :
+         {std::string("."), std::string(".."), std::string("a b"), std::string("a/b"),
+          std::string("fl\u00f6we"), std::string(250, 't')}) {
+        INFO(bad);
+        CHECK(
+            with(bad).find("; must be at most 249 letters, digits, dots, underscores and hyphens, "
+                           "neither . nor .., or \"\" (") != std::string::npos);
+    }
+}
+
+TEST_CASE("collectors: a topic of one cluster is one place, whichever brokers are named",
+          "[conf][unit]") {
+    const auto two = [](const std::string& first, const std::string& second,
+                        const std::string& topic = "t") {
+        return refusal(
+            "inputs: [{device: net_null0}]\nexport:\n  collectors:\n"
+            "  - {transport: kafka, topic: t, brokers: '" +
+                first +
+                "'}\n"
+                "  - {transport: kafka, topic: " +
+                topic + ", brokers: '" + second + "'}\n",
+            {}, ConfigUse::probe);
+    };
+    const auto twice = [](const std::string& brokers) {
+        return "probe.yaml:5: export.collectors.1 is at " + brokers +
+               ", topic t; must differ from export.collectors.0 (it would get its records twice)";
+    };
+    CHECK(two("a:1,b:2", "b:2,a:1") == twice("b:2,a:1"));
+    CHECK(two("a:1,b:2", "B:2,c:3") == twice("B:2,c:3"));
+    CHECK(two("a", "a:9092") == twice("a:9092"));
+    CHECK(two("a:1,b:2", "a:2,b:1") == "accepted");
+    CHECK(two("a:1,b:2", "b:2,a:1", "other") == "accepted");
+}
+
+TEST_CASE("collectors: a property that is not permitted is named, its value is not",
+          "[conf][unit]") {
+    const auto with = [](const std::string& keys) {
+        return judged("transport: kafka, topic: t, format: json, brokers: h, " + keys);
+    };
+    const std::string place = "probe.yaml:4: export.collectors.0.";
+    CHECK(with("properties: {linger.ms: 5, sasl.password: hush}") ==
+          place +
+              "properties.sasl.password is a secret: it belongs in secrets, with the path of a "
+              "file that has the value");
+    CHECK(with("properties: {bootstrap.servers: h}") ==
+          place + "properties.bootstrap.servers has a key of its own: brokers");
+    CHECK(with("properties: {compression.codec: lz4}") ==
+          place + "properties.compression.codec has a key of its own: compression");
+    CHECK(
+        with("properties: {transactional.id: x}")
+            .find(
+                "properties.transactional.id must be left out (the probe begins no transactions") !=
+        std::string::npos);
+    CHECK(with("properties: {linger.ms: [5]}") ==
+          place + "properties.linger.ms is no text; must be text");
+    CHECK(with("properties: {linger.ms: }") ==
+          place + "properties.linger.ms has no value; must be text");
+    CHECK(with("properties: {client.id: \"hu\\nsh\"}") ==
+          place + "properties.client.id cannot be used: it has a line end");
+    CHECK(with("secrets: {linger.ms: 5}") ==
+          place +
+              "secrets.linger.ms is no secret property of librdkafka; it belongs in "
+              "properties");
+    CHECK(with("properties: 5").find("properties is 5; must be a map of librdkafka's properties") !=
+          std::string::npos);
+}
+
 TEST_CASE("collectors: an element that no record has is no key", "[conf][unit]") {
     const auto with = [](const std::string& element, const std::vector<std::string>& sets) {
         return probe_refusal(
@@ -404,6 +511,8 @@ TEST_CASE("collectors: an element that no record has is no key", "[conf][unit]")
         CHECK(with(row.element, {}) == refused(row.element));
         CHECK(with(row.element, {row.set}) == "accepted");
     }
+    CHECK(with("vlanId", {}) == "accepted");
+    CHECK(with("vlanId", {"flows.vlan-in-key=false"}) == refused("vlanId"));
     CHECK(
         with("tunnelId", {"flows.tunnel=inner", "export.collectors.0.enterprise-elements=false"}) ==
         refused("tunnelId"));

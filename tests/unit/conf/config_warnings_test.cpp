@@ -103,6 +103,43 @@ TEST_CASE("warnings_about: a topic that may have messages twice, or not at all, 
                                    "other IP version have no key; sourceIPAddress is of both"});
 }
 
+TEST_CASE("warnings_about: keys that a format or protocol has no place for are warned of",
+          "[conf][unit]") {
+    const auto of = [](const std::string& collector, const std::string& more = "") {
+        return load("inputs: [{device: net_null0}]\nexport: {" + more + "collectors: [{" +
+                        collector + "}]}\n",
+                    {}, ConfigUse::probe)
+            .warnings;
+    };
+    const auto idle = [](const std::string& key, const std::string& because) {
+        return std::vector{key + " is given, but " + because + ": it has no effect then"};
+    };
+    const std::string of_csv = "format is csv, whose columns are always the same";
+    const std::string of_message = "format is flowmessage, whose fields are always the same";
+    const std::string csv = "transport: file, path: f, format: csv";
+    const std::string message = "transport: file, path: f, format: flowmessage";
+    const std::string topic = "transport: kafka, brokers: h, topic: t, format: json";
+    const std::string key = "export.collectors.0.";
+    CHECK(of(csv).empty());
+    CHECK(of(csv + ", observation-domain: 7") == idle(key + "observation-domain", of_csv));
+    CHECK(of(csv + ", enterprise-elements: false") == idle(key + "enterprise-elements", of_csv));
+    CHECK(of(csv, "observation-domain: 7, ") ==
+          idle("export.observation-domain",
+               "the format of all collectors is csv, whose columns are always the same"));
+    CHECK(of(csv, "probe: {name: x}, ") ==
+          idle("export.probe", "no collector has format json, flowmessage or rawflow"));
+    CHECK(of(message + ", timestamps: nanoseconds") == idle(key + "timestamps", of_message));
+    CHECK(of(message + ", cert-elements: true") == idle(key + "cert-elements", of_message));
+    CHECK(of(message + ", observation-domain: 7", "probe: {name: x}, ").empty());
+    CHECK(of(topic + ", properties: {ssl.ca.location: f}") ==
+          idle(key + "properties.ssl.ca.location", "security.protocol is plaintext"));
+    CHECK(of(topic + ", properties: {sasl.mechanism: PLAIN, security.protocol: SSL}") ==
+          idle(key + "properties.sasl.mechanism", "security.protocol is ssl"));
+    CHECK(of(topic + ", properties: {sasl.mechanism: PLAIN, ssl.ca.location: f, security.protocol: "
+                     "SASL_SSL}")
+              .empty());
+}
+
 TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
     struct Case {
         std::string given;

@@ -347,10 +347,14 @@ TEST_CASE("text: printable, of bounded length, hosts without blanks", "[conf][un
     CHECK(set_in_probe("inputs.0.name=" + std::string(256, 'n')) ==
           "--set inputs.0.name=" + std::string(66, 'n') + "...: inputs.0.name is " +
               std::string(80, 'n') +
-              "...; must be text (its name in logs and metrics; when empty, the device)");
-    CHECK(set_in_probe("inputs.0.name=\"a\\nb\"") ==
-          "--set inputs.0.name=\"a\\nb\": inputs.0.name is a?b; must be text (its name in logs and "
-          "metrics; when empty, the device)");
+              "...; must be a line of text (its name in logs and metrics; when empty, the device); "
+              "it has 256 octets, more than 255");
+    CHECK(
+        set_in_probe("inputs.0.name=\"a\\nb\"") ==
+        "--set inputs.0.name=\"a\\nb\": inputs.0.name is a?b; must be a line of text (its name in "
+        "logs and metrics; when empty, the device); it has a line end");
+    CHECK(set_in_probe("export.collectors.0.host=\"a\\tb\"").ends_with("; it has a tab"));
+    CHECK(set_in_probe("inputs.0.filter=\"a\\x01b\"").ends_with("; it has a control character"));
     CHECK(
         set_in_probe("export.collectors.0.host=a b") ==
         "--set export.collectors.0.host=a b: export.collectors.0.host is a b; must be a host name "
