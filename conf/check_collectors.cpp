@@ -139,7 +139,7 @@ bool has_key_field(const Config& config, const CollectorOptions& collector) {
     const ExportOptions own = encoder_options(config.export_, collector, metering);
     const auto fields =
         fields_named(collector.kafka.key_field, metering_as_sent(metering, collector).layout,
-                     own.timestamps, element_choice(own, metering.key));
+                     own.timestamps, element_choice(own, metering.elements_of(0)));
     return std::ranges::any_of(fields, [](const auto& field) { return field.has_value(); });
 }
 

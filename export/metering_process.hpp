@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "export/options.hpp"
 #include "flowcache/record/counter.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "flowcache/record/key_descriptor.hpp"
@@ -32,32 +33,34 @@ struct PreExportLosses {
     RecordTally lost;  ///< records for which a ring or cache had no room
 };
 
+/// A table of flows beside the first one.
+struct FurtherTable {
+    RecordLayout layout;
+    TableElements elements{};
+};
+
 /// The process that makes the exported records.
 struct MeteringProcess {
     RecordLayout layout;  ///< of the records of flows
     KeyDescriptor key{};  ///< of these flows
-    /// Of further records, of other tables. An index of a layout is 0 for `layout`, and from 1 on
-    /// for these.
-    std::vector<RecordLayout> further_layouts{};
-    /// The keys of those tables, in the same order. A table that has none here has the default key.
-    std::vector<KeyDescriptor> further_keys{};
+    /// Other tables. The index of a table is 0 for the first one, and from 1 on for these.
+    std::vector<FurtherTable> further{};
     bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
     std::function<PreExportLosses()>
         totals{};  ///< called by the export thread; empty: nothing is lost
 
-    /// All of them, by index.
+    /// Of all tables, by index.
     [[nodiscard]] std::vector<RecordLayout> layouts() const {
         std::vector<RecordLayout> all{layout};
-        all.insert(all.end(), further_layouts.begin(), further_layouts.end());
+        for (const FurtherTable& table : further) {
+            all.push_back(table.layout);
+        }
         return all;
     }
-    /// @param index  of a layout
-    [[nodiscard]] KeyDescriptor key_of(std::size_t index) const {
-        if (index == 0) {
-            return key;
-        }
-        return index <= further_keys.size() ? further_keys[index - 1] : KeyDescriptor{};
+    /// @param index  of a table
+    [[nodiscard]] TableElements elements_of(std::size_t index) const {
+        return index == 0 ? TableElements{.key = key} : further[index - 1].elements;
     }
 };
 

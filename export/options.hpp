@@ -62,6 +62,14 @@ struct PartialGroups {
     friend bool operator==(const PartialGroups&, const PartialGroups&) = default;
 };
 
+/// What the records of a table have beside their field groups.
+struct TableElements {
+    KeyDescriptor key{};  ///< a field that it lacks is not exported
+    /// The table was declared: its records have what the declaration names, which is in their
+    /// group, and beside it the key, counts and times, but no other values of FlowRecordCore.
+    bool is_declared = false;
+};
+
 /// The exported elements, of the groups that records have.
 struct ElementChoice {
     PartialGroups partial;
@@ -70,7 +78,7 @@ struct ElementChoice {
     std::uint16_t tcp_control_bits = 2;  ///< octets, 1 or 2
     bool enterprise = true;              ///< tributary's own elements and ntop's
     bool cert{};                         ///< CERT's unionTCPFlags
-    KeyDescriptor key{};  ///< of the records' table; a field that it lacks is not exported
+    TableElements table{};
 };
 
 /// Which collectors get which records; see CollectorGroup.

@@ -10,6 +10,7 @@
 
 #include "flowcache/biflow_entry.hpp"
 #include "flowcache/deadlines.hpp"
+#include "flowcache/declared_key.hpp"
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/group_hooks.hpp"
 #include "flowcache/hooked_groups.hpp"
@@ -58,6 +59,7 @@ public:
           layout_(layout),
           reverse_layout_(layout.reversed()),
           direction_places_(layout),
+          declared_(layout, options.key),
           adds_to_groups_(has_groups_to_add_to(layout)),
           groups_(groups),
           hooks_(HookedCache<Entries::kGroupBytes>{options, layout, groups, counters}, memory),
@@ -83,12 +85,17 @@ public:
         }
         if (is_biflow()) {
             const PacketFields& fields = *first.fields;
-            const bool from_initiator = is_initiator(fields, options_.initiator_by_port) ||
-                                        !masks_.can_be_paired(fields.protocol) ||
-                                        has_equal_ends(whole_key(hot.key, entries.ipv6(entry)));
+            const bool from_initiator =
+                is_initiator(fields, options_.initiator_by_port) ||
+                !masks_.can_be_paired(fields.protocol) ||
+                (has_equal_ends(whole_key(hot.key, entries.ipv6(entry))) &&
+                 (!declared_.is_there() || declared_.has_equal_sides(first)));
             hot.starts_swapped = first.is_swapped == from_initiator ? 1 : 0;
             clear_directions(hot, biflow_direction(fields, options_.initiator_by_port),
                              swapped(tunnel_of(fields), !from_initiator));
+        }
+        if (declared_.is_there()) {
+            declared_.write(first, hot.starts_swapped != 0, declared_.in(groups_.of(hot)));
         }
         hooks_.begin(hot);
     }
@@ -102,7 +109,7 @@ public:
         if (!is_biflow()) {  // of a biflow each direction begins with its own first packet
             hot.ip_class_of_service = first.fields->ip_class_of_service;
             if (adds_to_groups()) {
-                start_groups(groups_.of(hot), layout_, *first.fields);
+                start_groups(groups_.of(hot), layout_, first);
             }
         }
         add(hot, counts, first, before);
@@ -228,8 +235,14 @@ public:
     void write_expanded(const Entries& entries, EntryIndex entry,
                         typename Entries::Record& record) const noexcept {
         write_waiting(entries, entry, record);
-        hooks_.write(entries.hot(entry),
-                     GroupBytes(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore)));
+        const GroupBytes groups(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore));
+        hooks_.write(entries.hot(entry), groups);
+        if (adds_to_groups()) {
+            finish_groups(groups, layout_);
+        }
+        if (declared_.is_there()) {
+            declared_.complete(groups);
+        }
     }
     /// The flow of an entry has ended: its states are free.
     void end_flow(HotEntry& hot) noexcept { hooks_.flow_end(hot); }
@@ -318,7 +331,7 @@ private:
         if (adds_to_groups()) {
             const RecordLayout& layout = is_reverse ? reverse_layout_ : layout_;
             if (direction_places_.of(hot, is_reverse).packets == 1) [[unlikely]] {
-                start_groups(groups_.of(hot), layout, *packet.fields);
+                start_groups(groups_.of(hot), layout, packet);
             }
             add_to_groups(groups_.of(hot), layout, packet);
         }
@@ -335,13 +348,20 @@ private:
     }
 
     /// Clears both directions of a biflow, so that they have no packet. Only the states of groups
-    /// with hooks stay, which lie before group `reverse`.
+    /// with hooks stay, which lie before group `reverse`, and the octets of a declared key.
     ///
     /// @param tunnel  as packets from the initiator have it. It is set before they come, because it
     ///                may be part of the key.
     void clear_directions(HotEntry& hot, BiflowDirection direction,
                           const TunnelGroup& tunnel) const noexcept {
-        groups_.clear(hot, layout_.reverse_at);
+        if (declared_.is_there()) {
+            std::byte* const in_key = declared_.in(groups_.of(hot));
+            const DeclaredKey::Octets octets = declared_.copy(in_key);
+            groups_.clear(hot, layout_.reverse_at);
+            declared_.restore(octets, in_key);
+        } else {
+            groups_.clear(hot, layout_.reverse_at);
+        }
         reverse_of(hot).biflow_direction = direction;
         if (layout_.at<TunnelGroup>() != 0) {
             groups_.of(hot).template get<TunnelGroup>(layout_.at<TunnelGroup>()) = tunnel;
@@ -354,6 +374,7 @@ private:
     RecordLayout layout_;
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
     DirectionPlaces direction_places_;
+    DeclaredKey declared_;
     bool adds_to_groups_;
     typename Entries::Groups groups_;
     Hooks hooks_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "flowcache/declared_key.hpp"
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/flow_direction.hpp"
@@ -11,31 +12,33 @@
 
 namespace tributary {
 
-/// Hashes a packet's key and compares it with a flow's: the whole key, and the tunnel around the
-/// packet where that is the key's extension. The tunnel is not in FlowKey, because few
-/// configurations use it and it would double the key for all.
+/// Hashes a packet's key and compares it with a flow's: the whole key, and its extension, if it has
+/// one. Extensions are not in FlowKey, because few tables have one, and it would double the key for
+/// all.
 class KeyMatcher {
 public:
-    /// @param layout  has the group `tunnel` if that is the key's extension
+    /// @param layout  has the group of the key's extension
     KeyMatcher(FlowHasher hasher, const RecordLayout& layout, const KeyDescriptor& key) noexcept
         : hasher_(hasher),
           masks_(key),
           tunnel_at_(key.extension == KeyExtension::tunnel ? layout.at<TunnelGroup>()
                                                            : std::uint16_t{0}),
-          version_of_key_alone_(tunnel_at_ == 0 ? 4 : 0),
-          adds_whole_addresses_(tunnel_at_ == 0 && masks_.is_whole()) {}
+          declared_(layout, key),
+          version_of_key_alone_(key.extension == KeyExtension::none ? 4 : 0),
+          adds_whole_addresses_(key.extension == KeyExtension::none && masks_.is_whole()) {}
 
-    /// The hash of a packet.
+    /// The hash of a packet, which has the octets of a declared extension.
     [[nodiscard]] FlowHash hash(const KeyedPacket& packet) const noexcept {
         const FlowHash of_key = hash_of_key(packet.key);
         return goes_beyond(packet.key) ? extended(of_key, packet) : of_key;
     }
     // The same in steps, for a loop in which few packets take the last one.
     [[nodiscard]] FlowHash hash_of_key(const ShortKey& key) const noexcept { return hasher_(key); }
-    /// Whether more than this key identifies the packet's flow: IPv6 addresses, or a tunnel.
+    /// Whether more than this key identifies the packet's flow: IPv6 addresses, or an extension.
     [[nodiscard]] bool goes_beyond(const ShortKey& key) const noexcept {
         return key.ip_version != version_of_key_alone_;
     }
+    [[nodiscard]] const DeclaredKey& declared() const noexcept { return declared_; }
     /// @param hash    of the packet's key
     /// @param packet  one whose key goes beyond the ShortKey
     [[nodiscard]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
@@ -47,6 +50,9 @@ public:
         }
         if (tunnel_at_ != 0) {
             hash = hasher_(hash, swapped(tunnel_of(*packet.fields), packet.is_swapped));
+        }
+        if (declared_.is_there()) {
+            hash = hasher_(hash, declared_.of(packet));
         }
         return hash;
     }
@@ -67,16 +73,27 @@ private:
             return entries.ipv6(entries.index_of(hot)) ==
                    swapped_addresses(*packet.fields, packet.is_swapped);
         }
+        return has_same_extension(entries, hot, packet);
+    }
+    /// Of addresses that are masked, and of extensions. Never inlined, so that the path of whole
+    /// addresses is short.
+    template <class Entries>
+    [[nodiscard, gnu::noinline]] bool has_same_extension(const Entries& entries, HotEntry& hot,
+                                                         const KeyedPacket& packet) const noexcept {
         return (packet.key.ip_version == 4 ||
                 entries.ipv6(entries.index_of(hot)) ==
                     masks_.ipv6_addresses(*packet.fields, packet.is_swapped)) &&
-               (tunnel_at_ == 0 || entries.groups().of(hot).template get<TunnelGroup>(tunnel_at_) ==
-                                       swapped(tunnel_of(*packet.fields), hot.is_reverse(packet)));
+               (tunnel_at_ == 0 ||
+                entries.groups().of(hot).template get<TunnelGroup>(tunnel_at_) ==
+                    swapped(tunnel_of(*packet.fields), hot.is_reverse(packet))) &&
+               (!declared_.is_there() || declared_.is_same(packet, hot.starts_swapped != 0,
+                                                           declared_.in(entries.groups().of(hot))));
     }
 
     FlowHasher hasher_;
     KeyMasks masks_;
-    std::uint16_t tunnel_at_;            ///< 0: not in the key
+    std::uint16_t tunnel_at_;  ///< 0: not in the key
+    DeclaredKey declared_;
     std::uint8_t version_of_key_alone_;  ///< IP version that needs the ShortKey alone; 0: none
     bool adds_whole_addresses_;  ///< beyond the ShortKey there are whole IPv6 addresses alone
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "flowcache/declared_key.hpp"
 #include "flowcache/flow_entries.hpp"
 #include "flowcache/flow_index.hpp"
 #include "flowcache/hot_entry.hpp"
@@ -159,7 +160,11 @@ private:
         keyed_ = end;
     }
     /// Never inlined, so that the path of other packets is short.
-    [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
+    [[gnu::noinline]] FlowHash extended(FlowHash hash, KeyedPacket& packet) noexcept {
+        if (matcher_.declared().is_there()) {
+            const auto place = static_cast<std::size_t>(&packet - packets_.data());
+            matcher_.declared().extract(packet, masks_, extensions_[place].data());
+        }
         return matcher_.extended(hash, packet);
     }
     template <bool kHasGroups>
@@ -189,6 +194,9 @@ private:
     KeyMatcher matcher_;
     KeyMasks masks_;
     Kind kind_;
+    // Last, because most tables never touch it.
+    struct alignas(8) Extension : DeclaredKey::Octets {};
+    std::array<Extension, kBurstPackets> extensions_;
 };
 
 /// What a burst adds to a cache's counters, in registers until a record may leave: no reader may

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
 #include "flowcache/entry_index.hpp"
 #include "flowcache/record/flow_direction.hpp"
 #include "flowcache/record/flow_key.hpp"
@@ -23,6 +25,8 @@ struct alignas(64) KeyedPacket {
                         ///< then: its flow's; FlowCache::flow_of() gives it as a handle
     const PacketView* packet{};
     const PacketFields* fields{};
+    const std::byte* extension{};  ///< of a declared key: its octets, of biflows in the canonical
+                                   ///< key's direction
 };
 
 static_assert(sizeof(KeyedPacket) == 64);

@@ -29,34 +29,32 @@ private:
     std::byte* bytes_;
 };
 
-/// Begins a group that is not compiled in.
+/// Begins a group that is not compiled in. Octets of the key stay.
 inline void start_added_group(std::byte& group, const FieldGroup& row,
-                              const PacketFields& fields) noexcept {
-    std::memset(&group, 0, row.octets);
+                              const KeyedPacket& keyed) noexcept {
+    std::memset(&group + row.key_octets, 0, std::size_t{row.octets} - row.key_octets);
     if (row.begin != nullptr) {
-        row.begin(&group, fields);
+        row.begin(row.context, &group, *keyed.packet, *keyed.fields);
     }
 }
 /// Begins the groups of a record with its first packet, which they do not count yet. Those with
 /// hooks begin by these.
 inline void start_groups(GroupBytes groups, const RecordLayout& layout,
-                         const PacketFields& fields) noexcept {
+                         const KeyedPacket& keyed) noexcept {
     StandardFieldGroups::for_each([&]<class Group>() {
         if (kFieldGroup<Group>.has_state || layout.at<Group>() == 0) {
             return;
         }
         auto& group = groups.get<Group>(layout.at<Group>());
-        if constexpr (requires { group.begin(fields); }) {
-            group.begin(fields);
+        if constexpr (requires { group.begin(*keyed.fields); }) {
+            group.begin(*keyed.fields);
         } else {
             group = {};
         }
     });
-    for (FieldGroupId id = kStandardFieldGroups; id < field_group_count(); ++id) {
-        if (layout.places[id] != 0) {
-            start_added_group(groups.get<std::byte>(layout.places[id]), field_group(id), fields);
-        }
-    }
+    layout.added.for_each([&](FieldGroupId id) {
+        start_added_group(groups.get<std::byte>(layout.places[id]), field_group(id), keyed);
+    });
 }
 
 /// Whether a layout has a group that start_groups() and add_to_groups() change.
@@ -73,17 +71,40 @@ template <class Group>
         }
     }
 }
+/// Never inlined, so that the path of packets in tables without such groups is short.
+[[gnu::noinline]] inline void add_to_added_groups(GroupBytes groups, const RecordLayout& layout,
+                                                  const KeyedPacket& keyed) noexcept {
+    layout.added.for_each([&](FieldGroupId id) {
+        const FieldGroup& row = field_group(id);
+        if (row.add != nullptr) {
+            row.add(row.context, &groups.get<std::byte>(layout.places[id]), *keyed.packet,
+                    *keyed.fields);
+        }
+    });
+}
 /// Adds one packet to the groups of its record.
 inline void add_to_groups(GroupBytes groups, const RecordLayout& layout,
                           const KeyedPacket& keyed) noexcept {
     StandardFieldGroups::for_each(
         [&]<class Group>() { add_to_group<Group>(groups, layout, keyed); });
-    for (FieldGroupId id = kStandardFieldGroups; id < field_group_count(); ++id) {
-        if (layout.places[id] != 0 && field_group(id).add != nullptr) {
-            field_group(id).add(&groups.get<std::byte>(layout.places[id]), *keyed.packet,
-                                *keyed.fields);
-        }
+    if (!layout.added.empty()) {
+        add_to_added_groups(groups, layout, keyed);
     }
+}
+/// Finishes the added groups of a record.
+///
+/// @param groups  of a copy, not of the entry
+inline void finish_groups(GroupBytes groups, const RecordLayout& layout) noexcept {
+    layout.added.for_each([&](FieldGroupId id) {
+        const FieldGroup& row = field_group(id);
+        if (row.finish == nullptr) {
+            return;
+        }
+        row.finish(row.context, &groups.get<std::byte>(layout.places[id]));
+        if (layout.reverse_places[id] != 0) {
+            row.finish(row.context, &groups.get<std::byte>(layout.reverse_places[id]));
+        }
+    });
 }
 
 /// Makes a HotEntry one that has counted nothing.

@@ -17,7 +17,7 @@ SpoolContent content_of(const MeteringProcess& metering) {
                          .record_bytes = record_size(layouts.front())};
     for (std::size_t table = 1; table < layouts.size(); ++table) {
         content.further.push_back(
-            {.fingerprint = fingerprint_of(layouts[table], metering.key_of(table), table),
+            {.fingerprint = fingerprint_of(layouts[table], metering.elements_of(table).key, table),
              .record_bytes = record_size(layouts[table])});
     }
     return content;

@@ -44,20 +44,20 @@ MeteringProcess metering_as_sent(MeteringProcess metering, const CollectorOption
         return is_split_for(collector, layout) ? BiflowSplitter(layout).layout() : layout;
     };
     metering.layout = as_sent(metering.layout);
-    for (RecordLayout& layout : metering.further_layouts) {
-        layout = as_sent(layout);
+    for (FurtherTable& table : metering.further) {
+        table.layout = as_sent(table.layout);
     }
     return metering;
 }
 
-ElementChoice element_choice(const ExportOptions& options, const KeyDescriptor& key) {
+ElementChoice element_choice(const ExportOptions& options, const TableElements& table) {
     return {.partial = options.partial,
             .ntop = options.ntop_elements,
             .selector = options.selector,
             .tcp_control_bits = options.tcp_control_bits,
             .enterprise = options.enterprise_elements,
             .cert = options.cert_elements,
-            .key = key};
+            .table = table};
 }
 
 }  // namespace tributary

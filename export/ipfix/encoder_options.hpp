@@ -4,7 +4,6 @@
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/flow_record.hpp"
-#include "flowcache/record/key_descriptor.hpp"
 
 namespace tributary {
 
@@ -21,10 +20,8 @@ namespace tributary {
 [[nodiscard]] MeteringProcess metering_as_sent(MeteringProcess metering,
                                                const CollectorOptions& collector);
 
-/// The elements of these options.
-///
-/// @param key  of the records' table
+/// The elements of these options, for the records of a table.
 [[nodiscard]] ElementChoice element_choice(const ExportOptions& options,
-                                           const KeyDescriptor& key = {});
+                                           const TableElements& table = {});
 
 }  // namespace tributary

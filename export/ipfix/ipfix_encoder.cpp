@@ -45,11 +45,11 @@ std::size_t records_in(const RecordTemplate& made, MessageView set) {
 
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit, std::uint16_t first_id,
-                           const KeyDescriptor& key)
+                           const TableElements& table)
     : layout_(layout),
       shapes_(layout),
       templates_(
-          make_templates(layout, options.timestamps, element_choice(options, key), first_id)),
+          make_templates(layout, options.timestamps, element_choice(options, table), first_id)),
       message_(options.observation_domain, message_limit) {
     check_sizes(message_limit);
     encode_templates(settings_of(options, message_limit));

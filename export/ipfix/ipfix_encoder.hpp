@@ -56,11 +56,11 @@ class IpfixEncoder {
 public:
     /// @param message_limit  octets that no message exceeds, at most 65535
     /// @param first_id       of the layout's templates, see first_template_ids()
-    /// @param key            of the records' table
+    /// @param table          of the records
     /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
     IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                  std::size_t message_limit, std::uint16_t first_id = kFirstTemplateId,
-                 const KeyDescriptor& key = {});
+                 const TableElements& table = {});
     /// @param record  of the layout given at construction, aligned to 8
     [[nodiscard]] AppendResult append(const std::byte* record) noexcept;
     /// Appends two records that stay together in one message: both of them, or none.

@@ -42,7 +42,8 @@ IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
         }
         const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
         made.push_back(std::unique_ptr<Encoding>(new Encoding{
-            splitter, IpfixEncoder(own, sent, message_limit, ids[index], metering.key_of(index))}));
+            splitter,
+            IpfixEncoder(own, sent, message_limit, ids[index], metering.elements_of(index))}));
     }
     return made;
 }

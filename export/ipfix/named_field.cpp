@@ -52,7 +52,7 @@ std::vector<std::optional<TemplateField>> fields_named(std::string_view name,
     const RecordShapes shapes(layout);
     for (std::size_t index = 0; index < shapes.count(); ++index) {
         const RecordShape shape = shapes.at(index);
-        if (shape.vlan && !choice.key.vlan) {  // no record has it
+        if (shape.vlan && !choice.table.key.vlan) {  // no record has it
             by_shape.emplace_back();
             continue;
         }

@@ -103,13 +103,44 @@ bool is_in(const KeyDescriptor& key, const FieldElement& element) {
             return key.protocol;
         case offsetof(FlowKey, ingress_interface):
             return key.ingress_interface;
-        default:  // the IP version is in each key; a VLAN id of 0 is in no record (RecordShape)
+        case offsetof(FlowKey, ip_version):
+            return key.ip_version;
+        default:  // a VLAN id of 0 is in no record (RecordShape)
             return true;
     }
 }
 
+/// The element of an address of which the key has the leading bits alone. nullptr: it is no such
+/// address.
+///
+/// @source  IANA's registry: a prefix is an element of its own
+const char* prefix_name(const KeyDescriptor& key, const FieldElement& element) {
+    constexpr AddressPrefix kWhole;
+    const bool is_source =
+        element.offset == offsetof(FlowRecordCore, key) + offsetof(FlowKey, source);
+    const AddressPrefix& prefix = is_source ? key.source : key.destination;
+    const std::string_view name = element.name;
+    if (name.ends_with("IPv4Address") && prefix.ipv4 != kWhole.ipv4) {
+        return is_source ? "sourceIPv4Prefix" : "destinationIPv4Prefix";
+    }
+    if (name.ends_with("IPv6Address") && prefix.ipv6 != kWhole.ipv6) {
+        return is_source ? "sourceIPv6Prefix" : "destinationIPv6Prefix";
+    }
+    return nullptr;
+}
+
+/// Whether only records of flows have it, and not those of a declared table.
+bool is_value_of_flows(const CoreElement& each) {
+    return each.part == CorePart::selector || each.part == CorePart::cert ||
+           each.element.offset == offsetof(FlowRecordCore, tcp_control_bits) ||
+           each.element.offset == offsetof(FlowRecordCore, ip_class_of_service);
+}
+
 bool is_exported(const CoreElement& each, const Template& made) {
-    if (each.element.in_key && !is_in(made.choice.key, each.element)) {
+    if (each.element.in_key && !is_in(made.choice.table.key, each.element)) {
+        return false;
+    }
+    if (made.choice.table.is_declared && is_value_of_flows(each)) {
         return false;
     }
     switch (each.part) {
@@ -147,8 +178,11 @@ public:
             if ((each.part == CorePart::cert) == behind_groups &&
                 (is_of_direction || !is_reverse_) && applies(each.element.condition, made_) &&
                 is_exported(each, made_)) {
-                append(each.element, place_of(each.part),
-                       each.element.in_key && each.part != CorePart::selector);
+                FieldElement element = each.element;
+                const char* const prefix = prefix_name(made_.choice.table.key, element);
+                element.name = prefix != nullptr ? prefix : element.name;
+                append(element, place_of(each.part),
+                       element.in_key && each.part != CorePart::selector);
             }
         }
     }
@@ -159,16 +193,21 @@ public:
 private:
     void append_group(FieldGroupId id) {
         const FieldGroup& group = field_group(id);
-        const bool has_tunnel_in_key = made_.choice.key.extension == KeyExtension::tunnel;
+        const bool is_of_table = group.chosen_by == ChosenBy::table;
+        const bool is_in_key =
+            is_of_table || made_.choice.table.key.extension == KeyExtension::tunnel;
         const bool has_own_back = is_reverse_ && group.variant_of_both == nullptr;
         const auto& variants = has_own_back ? made_.shape.reverse_variants : made_.shape.variants;
         const std::size_t place =
             is_reverse_ ? made_.layout.reverse_places.at(id) : made_.layout.places.at(id);
         for (std::size_t index = 0; index < group.elements.size(); ++index) {
             const FieldElement& element = group.elements[index];
+            if (is_reverse_ && element.in_key && is_of_table) {
+                continue;  // of both directions, and there already
+            }
             if ((element.variants >> variants.at(id) & 1U) != 0 &&
                 applies(element.condition, made_) && is_exported(id, index, made_)) {
-                append(element, place, element.in_key && has_tunnel_in_key);
+                append(element, place, element.in_key && is_in_key);
             }
         }
     }

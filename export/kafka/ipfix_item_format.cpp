@@ -73,7 +73,7 @@ std::unique_ptr<IpfixItemFormat::Encoding> IpfixItemFormat::make_encoding(
     auto made = std::unique_ptr<Encoding>(new Encoding{
         .splitter = splitter,
         .encoder = IpfixEncoder(own, sent, kMostItem, first_template_ids(layouts)[index],
-                                metering.key_of(index)),
+                                metering.elements_of(index)),
         .layout = layout,
         .record_bytes = record_size(layout)});
     made->lanes.resize(lanes);

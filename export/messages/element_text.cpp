@@ -37,8 +37,9 @@ void ElementText::add_layout(const std::string& name, const ExportOptions& optio
                              const MeteringProcess& metering, std::size_t index) {
     const RecordLayout layout = metering.layouts()[index];
     Layout& added = layouts_.emplace_back(Layout{.shapes = RecordShapes(layout), .sources = {}});
-    for (const std::optional<TemplateField>& field : fields_named(
-             name, layout, options.timestamps, element_choice(options, metering.key_of(index)))) {
+    for (const std::optional<TemplateField>& field :
+         fields_named(name, layout, options.timestamps,
+                      element_choice(options, metering.elements_of(index)))) {
         added.sources.push_back(field ? source_of(*field) : kNone);
     }
 }

@@ -107,7 +107,7 @@ FlowMessageEncoder::FlowMessageEncoder(const StreamIdentity& identity, const Exp
     take_identity(identity);
     take_sampling(metering);
     for (std::size_t index = 0; index < layouts.size(); ++index) {
-        ElementChoice choice = element_choice(options, metering.key_of(index));
+        ElementChoice choice = element_choice(options, metering.elements_of(index));
         choice.ntop = false;  // these two say again what is there
         choice.cert = false;
         add_layout(layouts[index], choice);

@@ -75,8 +75,8 @@ void JsonEncoder::add_layout(const ExportOptions& options, const MeteringProcess
                              std::size_t index, const RecordLayout& layout) {
     const SentElements elements;
     Layout& added = layouts_.emplace_back(Layout{.shapes = RecordShapes(layout), .by_shape = {}});
-    for (RecordTemplate& made : make_templates(layout, options.timestamps,
-                                               element_choice(options, metering.key_of(index)))) {
+    for (RecordTemplate& made : make_templates(
+             layout, options.timestamps, element_choice(options, metering.elements_of(index)))) {
         Shape shape{.made = std::move(made), .members = {}};
         std::size_t most = 0;
         for (const TemplateField& field : shape.made.fields) {

@@ -76,6 +76,18 @@ static_assert(kFieldGroupId<TcpAnalysisGroup> == 7, "known_offsets() is of these
 
 }  // namespace
 
+/// Of a group that somebody declared: its name alone does not say what is in it.
+static std::uint64_t fingerprint_of_elements(const FieldGroup& group, std::uint64_t seed) noexcept {
+    for (const FieldElement& element : group.elements) {
+        const std::string_view name = element.name;
+        const std::array<std::uint16_t, 3> numbers{element.number, element.offset,
+                                                   static_cast<std::uint16_t>(element.encoding)};
+        seed = XXH3_64bits_withSeed(name.data(), name.size(), seed);
+        seed = XXH3_64bits_withSeed(numbers.data(), sizeof numbers, seed);
+    }
+    return seed;
+}
+
 std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
     const auto known = known_offsets(layout);
     std::uint64_t of_layout = XXH3_64bits_withSeed(known.data(), sizeof known, record_size(layout));
@@ -87,14 +99,25 @@ std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
             of_layout = XXH3_64bits_withSeed(places.data(), sizeof places, of_layout);
             of_layout = XXH3_64bits_withSeed(name.data(), name.size(), of_layout);
         }
+        if (layout.added.has(id)) {
+            of_layout = fingerprint_of_elements(field_group(id), of_layout);
+        }
     }
     return XXH3_64bits_withSeed(kMeasures.data(), sizeof kMeasures, of_layout);
 }
 
 std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& key,
                              std::size_t table) noexcept {
-    static_assert(std::has_unique_object_representations_v<KeyDescriptor>);
-    return XXH3_64bits_withSeed(&key, sizeof key, fingerprint_of(layout) + table);
+    // Octets as those of the first spools. What is declared is in the layout's group.
+    const auto octet = [](auto value) { return static_cast<std::uint8_t>(value); };
+    const std::array<std::uint8_t, 10> octets{
+        key.source.ipv4,      key.source.ipv6,        key.destination.ipv4,
+        key.destination.ipv6, octet(key.source_port), octet(key.destination_port),
+        octet(key.protocol),  octet(key.vlan),        octet(key.ingress_interface),
+        octet(key.extension)};
+    const std::uint64_t version = key.ip_version ? 0 : std::uint64_t{1} << 32U;
+    return XXH3_64bits_withSeed(octets.data(), sizeof octets,
+                                fingerprint_of(layout) + table + version);
 }
 
 bool is_plausible(const std::byte* record, const RecordLayout& layout) noexcept {

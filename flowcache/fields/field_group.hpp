@@ -18,6 +18,7 @@ enum class ChosenBy : std::uint8_t {
     fields,        ///< export.fields
     tunnel,        ///< flows.tunnel: inner
     tcp_analysis,  ///< flows.tcp-analysis
+    table,         ///< records of one table have it: that which was declared with it
 };
 
 /// A row of the table of field groups: members that are chosen, measured, stored and exported
@@ -36,14 +37,25 @@ struct FieldGroup {
     /// before the others in a record.
     bool has_state = false;
 
-    // The rest follows from the struct.
+    // The rest follows from the struct, where there is one.
     std::uint16_t octets = 0;  ///< of one direction in a record; a multiple of 8
 
+    /// Of an added group: first argument of its functions.
+    const void* context = nullptr;
+    /// Octets at the front of an added group that are the extension of its table's key. The cache
+    /// writes them.
+    std::uint16_t key_octets = 0;
     /// Makes the group that of a record's first packet, without counting it. nullptr: zeros.
-    void (*begin)(std::byte* group, const PacketFields& fields) noexcept = nullptr;
+    ///
+    /// @param group  zeros behind the key's octets
+    void (*begin)(const void* context, std::byte* group, const PacketView& packet,
+                  const PacketFields& fields) noexcept = nullptr;
     /// Adds a packet, the first one too. nullptr: nothing is added.
-    void (*add)(std::byte* group, const PacketView& packet,
+    void (*add)(const void* context, std::byte* group, const PacketView& packet,
                 const PacketFields& fields) noexcept = nullptr;
+    /// Makes what was gathered the values of a record that leaves, or is looked at. nullptr: it has
+    /// them already.
+    void (*finish)(const void* context, std::byte* group) noexcept = nullptr;
 
     /// What distinguishes records with different elements: a number below `variants`.
     std::uint8_t variants = 1;
@@ -61,8 +73,9 @@ struct FieldGroup {
     constexpr std::size_t kMostElements = 64;  // PartialGroups has a bit for each
     constexpr std::size_t kMostVariants = 32;  // so has Variants
     constexpr std::size_t kLongestName = 63;   // of ReverseName
-    bool is_good = row.octets > 0 && row.octets % 8 == 0 && row.variants > 0 &&
-                   row.variants <= kMostVariants && row.elements.size() <= kMostElements &&
+    bool is_good = row.octets > 0 && row.octets % 8 == 0 && row.key_octets <= row.octets &&
+                   row.variants > 0 && row.variants <= kMostVariants &&
+                   row.elements.size() <= kMostElements &&
                    (row.variants == 1) == (row.variant_of == nullptr);
     for (const FieldElement& element : row.elements) {
         is_good = is_good && std::string_view(element.name).size() <= kLongestName &&
@@ -87,14 +100,15 @@ template <class Group>
     static_assert(sizeof(Group) % 8 == 0 && alignof(Group) <= 8);
     row.octets = sizeof(Group);
     if constexpr (requires(Group group, const PacketFields& fields) { group.begin(fields); }) {
-        row.begin = [](std::byte* group, const PacketFields& fields) noexcept {
+        row.begin = [](const void* /*context*/, std::byte* group, const PacketView& /*packet*/,
+                       const PacketFields& fields) noexcept {
             reinterpret_cast<Group*>(group)->begin(fields);
         };
     }
     if constexpr (requires(Group group, const PacketView& packet, const PacketFields& fields) {
                       group.add(packet, fields);
                   }) {
-        row.add = [](std::byte* group, const PacketView& packet,
+        row.add = [](const void* /*context*/, std::byte* group, const PacketView& packet,
                      const PacketFields& fields) noexcept {
             reinterpret_cast<Group*>(group)->add(packet, fields);
         };

@@ -52,7 +52,8 @@ using StandardFieldGroups =
 /// The number of a group: its place in the table.
 using FieldGroupId = std::size_t;
 inline constexpr std::size_t kStandardFieldGroups = StandardFieldGroups::kSize;
-inline constexpr std::size_t kMostFieldGroups = 16;  ///< with those that a program adds
+/// With those that are added: of eight tables, and of those that follow them at a reload.
+inline constexpr std::size_t kMostFieldGroups = 24;
 
 /// The number of a group that is compiled in.
 template <class Group>
@@ -121,13 +122,13 @@ public:
     }
     [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
     constexpr void set(FieldGroupId id, bool is_in = true) noexcept {
-        const auto bit = static_cast<std::uint16_t>(1U << id);
-        bits_ = static_cast<std::uint16_t>(is_in ? bits_ | bit : bits_ & ~bit);
+        const auto bit = std::uint32_t{1} << id;
+        bits_ = is_in ? bits_ | bit : bits_ & ~bit;
     }
     /// Calls `use(id)` for each, in their order.
     template <class Use>
     constexpr void for_each(Use use) const {
-        for (unsigned left = bits_; left != 0; left &= left - 1) {
+        for (std::uint32_t left = bits_; left != 0; left &= left - 1) {
             use(static_cast<FieldGroupId>(std::countr_zero(left)));
         }
     }
@@ -138,14 +139,14 @@ public:
     }
     /// Those of `a` that are not in `b`.
     [[nodiscard]] friend constexpr FieldGroups operator-(FieldGroups a, FieldGroups b) noexcept {
-        a.bits_ = static_cast<std::uint16_t>(a.bits_ & ~b.bits_);
+        a.bits_ &= ~b.bits_;
         return a;
     }
     friend constexpr bool operator==(const FieldGroups&, const FieldGroups&) noexcept = default;
 
 private:
-    std::uint16_t bits_ = 0;
-    static_assert(kMostFieldGroups <= 16);
+    std::uint32_t bits_ = 0;
+    static_assert(kMostFieldGroups <= 32);
 };
 
 /// The set of these groups, by their structs.

@@ -4,8 +4,10 @@
 #include <xxhash.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <type_traits>
 
 #include "flowcache/record/flow_key.hpp"
@@ -71,6 +73,10 @@ public:
         requires std::has_unique_object_representations_v<Part>
     [[nodiscard]] FlowHash operator()(FlowHash key, const Part& part) const noexcept {
         return XXH3_64bits_withSeed(&part, sizeof(part), seed_ ^ key);
+    }
+    [[nodiscard]] FlowHash operator()(FlowHash key,
+                                      std::span<const std::byte> octets) const noexcept {
+        return XXH3_64bits_withSeed(octets.data(), octets.size(), seed_ ^ key);
     }
 
 private:

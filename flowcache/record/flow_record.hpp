@@ -104,6 +104,7 @@ struct RecordLayout {
                                       ///< cache reads
     std::uint16_t bytes =
         sizeof(FlowRecordCore);  ///< all groups included, before rounding up to a size
+    FieldGroups added{};         ///< groups that are not compiled in
 
     /// @param groups  of the table of field groups
     [[nodiscard]] static constexpr RecordLayout of(
@@ -120,6 +121,7 @@ struct RecordLayout {
         if (biflow) {
             layout.place_all(layout.reverse_places, groups, false);
         }
+        layout.added = groups - kEveryGroup;
         return layout;
     }
     /// The offset of a group that is compiled in.
@@ -135,7 +137,7 @@ struct RecordLayout {
     /// The groups of a biflow's other direction in the places of the first's. The result has no
     /// reverse groups.
     [[nodiscard]] constexpr RecordLayout reversed() const noexcept {
-        return {.places = reverse_places, .bytes = bytes};
+        return {.places = reverse_places, .bytes = bytes, .added = added};
     }
     /// Those that were chosen.
     [[nodiscard]] constexpr FieldGroups groups() const noexcept {

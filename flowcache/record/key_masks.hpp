@@ -46,7 +46,8 @@ public:
           has_vlan_(key.vlan),
           is_whole_(has_whole_fields(key)),
           is_symmetric_(is_symmetric(key)),
-          has_icmp_type_(key.protocol && key.destination_port) {
+          has_icmp_type_(key.protocol && key.destination_port),
+          one_version_(key.ip_version ? 0 : kIpv4) {
         of_version_[0].confine_to_ipv4();
     }
 
@@ -60,7 +61,7 @@ public:
         constexpr int kVersion = 56;
         const auto ip_version = static_cast<std::uint8_t>(words[1] >> kVersion);
         const ShortKey::Words& mask = of(ip_version).words;
-        return {words[0] & mask[0], words[1] & mask[1], words[2] & mask[2]};
+        return {words[0] & mask[0], (words[1] & mask[1]) | one_version_, words[2] & mask[2]};
     }
     /// The IPv6 addresses of a packet's key.
     ///
@@ -83,17 +84,24 @@ public:
     }
     /// Whether a packet's key has to be swapped to be canonical, by what the key has of its ends.
     [[nodiscard]] bool needs_swap(const PacketFields& fields) const noexcept {
-        const Masks& mask = of(fields.ip_version);
-        const std::uint64_t ports = fields.flow_word() & mask.words[1];
-        const FlowEnd source{masked_words(fields.source, mask.source),
-                             static_cast<std::uint16_t>(ports)};
-        const FlowEnd destination{masked_words(fields.destination, mask.destination),
-                                  static_cast<std::uint16_t>(ports >> kPortBits)};
-        return can_be_paired(fields.protocol) && are_in_wrong_order(source, destination);
+        const Ends ends = ends_of(fields);
+        return can_be_paired(fields.protocol) && are_in_wrong_order(ends.source, ends.destination);
+    }
+    /// Whether both ends of a packet's key are equal.
+    [[nodiscard]] bool has_equal_ends(const PacketFields& fields) const noexcept {
+        const Ends ends = ends_of(fields);
+        return !are_in_wrong_order(ends.source, ends.destination) &&
+               !are_in_wrong_order(ends.destination, ends.source);
     }
 
 private:
     static constexpr int kPortBits = 16;
+    static constexpr std::uint64_t kIpv4 = std::uint64_t{4} << 56U;
+
+    struct Ends {
+        FlowEnd source;
+        FlowEnd destination;
+    };
 
     /// For packets of one IP version.
     struct Masks {
@@ -114,9 +122,19 @@ private:
         return of_version_[ip_version == 4 ? 0 : 1];
     }
 
+    [[nodiscard]] Ends ends_of(const PacketFields& fields) const noexcept {
+        const Masks& mask = of(fields.ip_version);
+        const std::uint64_t ports = fields.flow_word() & mask.words[1];
+        return {
+            .source = {masked_words(fields.source, mask.source), static_cast<std::uint16_t>(ports)},
+            .destination = {masked_words(fields.destination, mask.destination),
+                            static_cast<std::uint16_t>(ports >> kPortBits)}};
+    }
     [[nodiscard]] static bool has_whole_fields(KeyDescriptor key) noexcept {
         key.vlan = true;
         key.extension = KeyExtension::none;
+        key.extractor = nullptr;
+        key.extension_group = 0;
         return key == KeyDescriptor{};
     }
     /// @param source , destination  bits of the addresses
@@ -136,7 +154,8 @@ private:
                           field(key.source_port, kPort, 0) |
                               field(key.destination_port, kPort, kPortBits) |
                               field(key.vlan, kPort, 2 * kPortBits) |
-                              field(key.protocol, kProtocol, 3 * kPortBits) | kIpVersion,
+                              field(key.protocol, kProtocol, 3 * kPortBits) |
+                              (key.ip_version ? kIpVersion : 0),
                           field(key.ingress_interface, kInterface, 0)},
                 .source = of_source,
                 .destination = of_destination};
@@ -157,6 +176,7 @@ private:
     bool is_whole_;
     bool is_symmetric_;
     bool has_icmp_type_;
+    std::uint64_t one_version_;  ///< of keys without the IP version: 4, in its place
 };
 
 }  // namespace tributary

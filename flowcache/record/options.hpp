@@ -34,13 +34,13 @@ struct SamplingOptions {
 };
 
 struct FlowCacheOptions {
+    KeyDescriptor key{};                    ///< what packets of one flow have in common
     std::uint32_t max_flows = 1'048'576;    ///< per queue, IPv4 and IPv6 together; 1 .. 2^30
     std::chrono::seconds idle_timeout{30};  ///< 1 .. 2^31 s
     std::chrono::seconds active_timeout{
         300};  ///< 1 .. 2^31 s; no relation to idle_timeout is required
     FlowDirection direction = FlowDirection::uniflow;
     bool initiator_by_port = false;  ///< biflow: of flows met in the middle, is_initiator()
-    KeyDescriptor key{};             ///< what packets of one flow have in common
     bool tcp_end = false;            ///< a connection's end ends its record: TcpEnd
     std::chrono::seconds tcp_end_timeout{2};      ///< 1 .. 2^31 s: of a record whose end was seen;
                                                   ///< never longer than idle_timeout
@@ -73,6 +73,9 @@ struct FlowCacheOptions {
                 break;
             case ChosenBy::tcp_analysis:
                 asked.set(id, options.tcp_analysis);
+                break;
+            case ChosenBy::table:
+                asked.set(id, false);
                 break;
         }
     }

@@ -17,7 +17,7 @@ inline const RecordLayout kSecondLayout =
 
 inline MeteringProcess two_layouts() {
     MeteringProcess metering;
-    metering.further_layouts = {kSecondLayout};
+    metering.further = {{.layout = kSecondLayout}};
     return metering;
 }
 

@@ -226,7 +226,7 @@ RecordLayout layout_of(FlowDirection direction) {
 std::vector<Harness::Cache::Record> records_of(const std::vector<Packet>& packets,
                                                const KeyDescriptor& key, FlowDirection direction) {
     const FlowCacheOptions options{
-        .max_flows = 1U << 16U, .direction = direction, .key = key, .tunnel = TunnelMode::inner};
+        .key = key, .max_flows = 1U << 16U, .direction = direction, .tunnel = TunnelMode::inner};
     Harness harness(options, layout_of(direction));
     std::mt19937 random(1);
     std::vector<PacketView> views(kBurstPackets);

@@ -33,7 +33,7 @@ struct MixedExport {
     explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1,
                          const RecordLayout& second = kSecondLayout)
         : collectors(count), biflows(second, 1) {
-        metering.further_layouts = {second};
+        metering.further = {{.layout = second}};
         options.mode = mode;
         export_by_tcp(options, collectors);
     }
@@ -160,7 +160,7 @@ TEST_CASE("ExportWorker: records of a further table have the elements of its key
     MixedExport mixed;
     KeyDescriptor key;
     key.destination_port = false;
-    mixed.metering.further_keys = {key};
+    mixed.metering.further[0].elements.key = key;
     mixed.write_file_too(path);
     mixed.start();
     mixed.put_and_run(0, 10);
@@ -233,7 +233,7 @@ TEST_CASE("ExportWorker: the group's spool keeps two layouts, and gives up the o
     const auto next = exports(heir);
     const bool is_gone = GENERATE(false, true);
     if (is_gone) {
-        next->metering.further_layouts.clear();
+        next->metering.further.clear();
     }
     const auto counters = std::make_unique<ExportCounters>(1, 1);
     ExportWorker worker(next->options, next->metering, {&next->uniflows}, *counters, {},
@@ -259,8 +259,7 @@ TEST_CASE("ExportWorker: the group's spool keeps two tables of one layout apart"
     const TemporaryDirectory directory;
     const auto exports = [&directory](PlainReceiver& receiver) {
         auto made = with_group_spool(directory, receiver, RecordLayout{});
-        made->metering.further_keys.resize(1);
-        made->metering.further_keys[0].destination_port = false;
+        made->metering.further[0].elements.key.destination_port = false;
         return made;
     };
     PlainReceiver away;
@@ -304,8 +303,7 @@ TEST_CASE("ExportWorker: two tables of one layout have the elements of their own
     KeyDescriptor key;
     key.destination_port = false;
     MeteringProcess metering;
-    metering.further_layouts.resize(1);
-    metering.further_keys = {key};
+    metering.further = {{.layout = {}, .elements = {.key = key}}};
     RecordQueue flows;
     RecordQueue nets({}, 1);
     flows.put(record_of(1));

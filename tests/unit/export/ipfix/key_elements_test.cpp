@@ -8,6 +8,7 @@
 #include "export/ipfix/ipfix_encoder.hpp"
 #include "export/ipfix/record_elements.hpp"
 #include "export/metering_process.hpp"
+#include "tests/support/declared_group.hpp"
 
 using namespace tributary;
 
@@ -22,7 +23,7 @@ std::vector<TemplateField> fields_under(const KeyDescriptor& key, const RecordSh
                                         bool has_selector = false) {
     return fields_of(
         shape, layout, TimestampUnit::milliseconds,
-        {.partial = {}, .ntop = false, .selector = has_selector, .cert = false, .key = key});
+        {.partial = {}, .ntop = false, .selector = has_selector, .cert = false, .table = {key}});
 }
 
 Names names_of(const std::vector<TemplateField>& fields) {
@@ -68,11 +69,11 @@ TEST_CASE("Record elements: of the default key all are flow keys", "[export][uni
 
 TEST_CASE("Record elements: there are none of what a key does not have", "[export][unit]") {
     CHECK(names_of(fields_under(of_nets(), {})) ==
-          Names{"sourceIPv4Address", "destinationIPv4Address", "ipVersion", "ipClassOfService",
+          Names{"sourceIPv4Prefix", "destinationIPv4Prefix", "ipVersion", "ipClassOfService",
                 "tcpControlBits", "ingressInterface", "octetDeltaCount", "packetDeltaCount",
                 "flowStartMilliseconds", "flowEndMilliseconds", "flowEndReason"});
     CHECK(keys_of(fields_under(of_nets(), {.ipv6 = true})) ==
-          Names{"sourceIPv6Address", "destinationIPv6Address", "ipVersion", "ingressInterface"});
+          Names{"sourceIPv6Prefix", "destinationIPv6Prefix", "ipVersion", "ingressInterface"});
     KeyDescriptor key;
     key.destination_port = false;
     CHECK(keys_of(fields_under(key, kIcmp)) == Names{"sourceIPv4Address", "destinationIPv4Address",
@@ -82,11 +83,11 @@ TEST_CASE("Record elements: there are none of what a key does not have", "[expor
     key.source = {.ipv4 = 0, .ipv6 = 1};
     key.destination = {.ipv4 = 1, .ipv6 = 0};
     key.ingress_interface = false;
-    CHECK(keys_of(fields_under(key, {})) == Names{"destinationIPv4Address", "sourceTransportPort",
+    CHECK(keys_of(fields_under(key, {})) == Names{"destinationIPv4Prefix", "sourceTransportPort",
                                                   "destinationTransportPort", "protocolIdentifier",
                                                   "ipVersion"});
     CHECK(keys_of(fields_under(key, {.ipv6 = true})) ==
-          Names{"sourceIPv6Address", "sourceTransportPort", "destinationTransportPort",
+          Names{"sourceIPv6Prefix", "sourceTransportPort", "destinationTransportPort",
                 "protocolIdentifier", "ipVersion"});
 }
 
@@ -123,18 +124,46 @@ TEST_CASE("Record elements: a tunnel is a flow key where it is the key's extensi
 }
 
 TEST_CASE("IpfixEncoder: flow keys are those that the table's key has", "[export][unit]") {
-    const IpfixEncoder encoder({}, {}, 1400, kFirstTemplateId, of_nets());
+    const IpfixEncoder encoder({}, {}, 1400, kFirstTemplateId, {.key = of_nets()});
     CHECK(encoder.announced_keys()[0].indicator == 0b10'0111);
 }
 
 TEST_CASE("MeteringProcess: each layout has the key of its table", "[export][unit]") {
     KeyDescriptor first;
     first.vlan = false;
-    const MeteringProcess metering{.layout = {},
-                                   .key = first,
-                                   .further_layouts = std::vector<RecordLayout>(2),
-                                   .further_keys = {of_nets()}};
-    CHECK(metering.key_of(0) == first);
-    CHECK(metering.key_of(1) == of_nets());
-    CHECK(metering.key_of(2) == KeyDescriptor{});
+    const MeteringProcess metering{
+        .layout = {},
+        .key = first,
+        .further = {{.layout = {}, .elements = {.key = of_nets()}}, {.layout = {}}}};
+    CHECK(metering.elements_of(0).key == first);
+    CHECK(metering.elements_of(1).key == of_nets());
+    CHECK(metering.elements_of(2).key == KeyDescriptor{});
+}
+
+TEST_CASE("Record elements: a declared table has its key, counts, times and what it declares",
+          "[export][unit]") {
+    const test::DeclaredExtractor extractor(true);
+    const std::uint64_t begins_with = 0;
+    const FieldGroup row = test::declared_group(begins_with);
+    const FieldGroupId id = add_field_group(row).value();
+    FieldGroups groups;
+    groups.set(id);
+    KeyDescriptor key = of_nets();
+    key.source = key.destination = {.ipv4 = 0, .ipv6 = 0};
+    key.ip_version = false;
+    key.extension = KeyExtension::declared;
+    key.extractor = &extractor;
+    key.extension_group = static_cast<std::uint8_t>(id);
+    const RecordLayout layout = RecordLayout::of(groups, FlowDirection::biflow);
+    const std::vector<TemplateField> fields =
+        fields_of({.has_reverse = true}, layout, TimestampUnit::milliseconds,
+                  {.partial = {}, .table = {.key = key, .is_declared = true}});
+    CHECK(names_of(fields) ==
+          Names{"ingressInterface", "octetDeltaCount", "packetDeltaCount", "flowStartMilliseconds",
+                "flowEndMilliseconds", "flowEndReason", "biflowDirection", "ipDiffServCodePoint",
+                "minimumTTL", "maximumTTL", "reverseOctetDeltaCount", "reversePacketDeltaCount",
+                "reverseFlowStartMilliseconds", "reverseFlowEndMilliseconds", "reverseMinimumTTL",
+                "reverseMaximumTTL"});
+    CHECK(keys_of(fields) == Names{"ingressInterface", "ipDiffServCodePoint"});
+    remove_last_field_group();
 }

@@ -351,7 +351,7 @@ TEST_CASE("IpfixEncoder: the announced templates have their key fields", "[expor
     const bool is_tunnel_in_key = GENERATE(false, true);
     KeyDescriptor key;
     key.extension = is_tunnel_in_key ? KeyExtension::tunnel : KeyExtension::none;
-    IpfixEncoder encoder({}, layout, 1400, kFirstTemplateId, key);
+    IpfixEncoder encoder({}, layout, 1400, kFirstTemplateId, {key});
     const std::size_t plain = encoder.announced_keys().size();
     CHECK(plain == 8);
     // addresses, ports, protocol, version, interface; not ToS and flags
