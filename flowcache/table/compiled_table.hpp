@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flowcache/fields/field_group.hpp"
+#include "flowcache/record/key_descriptor.hpp"
+#include "flowcache/record/key_extractor.hpp"
+#include "flowcache/record/options.hpp"
+#include "flowcache/table/field_reader.hpp"
+#include "flowcache/table/field_reference.hpp"
+#include "flowcache/table/own_field.hpp"
+#include "flowcache/table/table_declaration.hpp"
+#include "parsers/packet.hpp"
+#include "parsers/packet_fields.hpp"
+#include "parsers/parse_options.hpp"
+
+namespace tributary {
+
+/// What a table is compiled for.
+struct TableUse {
+    ParseOptions parse{};  ///< of the packets that it accounts
+    /// Of the hashes by which distinct values are counted: random, so that a sender cannot choose
+    /// values that are not counted.
+    std::uint64_t seed{};
+};
+
+// Numbers of elements under export.enterprise-number. Those of the rows of groups and catalogue are
+// below 1024. A value that IANA has no element for is numbered by its function and its field's id
+// in the catalogue, or by its function and the slot of a field of the user's own. So a number means
+// the same in each configuration, and stays over restarts and reloads. The bit 0x4000 is free for
+// the other direction of a biflow (RFC 5103 §6.2).
+//
+//     1024 + 64 * function + id     1088 .. 1535    function of a field of the catalogue
+//     2048 + 8 * slot + function    2048 .. 16383   a field of the user's own: function 0 is
+//                                                   itself, in a key
+inline constexpr std::uint16_t kFirstDerivedElement = 1024;
+inline constexpr std::uint16_t kFirstOwnElement = 2048;
+static_assert(kFirstOwnElement + OwnField::kSlots * kValueFunctions == 0x4000);
+
+/// The number of the element that a function of a field has.
+[[nodiscard]] std::uint16_t derived_number(ValueFunction function,
+                                           const FieldReference& field) noexcept;
+/// Its name: of min and sourceTransportPort minSourceTransportPort.
+[[nodiscard]] std::string derived_name(ValueFunction function, std::string_view field);
+
+/// A declared table, compiled: what its key takes of a packet, and what a packet adds to a record.
+/// Nothing is looked up by name, and nothing allocated, once it is made.
+///
+///     octets of its field group
+///     | key: outer IP version? fields ... padding | values, wide ones first | prefix lengths |
+///     padding |
+///
+/// @thread  any: it does not change
+class CompiledTable {
+public:
+    /// @param own  all fields of the user's own, without a fault (fault_of()); need not outlive it
+    /// @errors     TableError: names the entry, and what is wrong with it
+    CompiledTable(const TableDeclaration& declaration, std::span<const OwnField> own,
+                  const TableUse& use);
+    CompiledTable(const CompiledTable&) = delete;
+    CompiledTable& operator=(const CompiledTable&) = delete;
+    ~CompiledTable();
+
+    [[nodiscard]] const TableDeclaration& declaration() const noexcept { return declaration_; }
+    /// The key; where it has an extension, `extension_group` is for the caller to set, once it has
+    /// added the group.
+    [[nodiscard]] const KeyDescriptor& key() const noexcept { return key_; }
+    /// What the key has beyond FlowKey; nullptr: nothing.
+    [[nodiscard]] const KeyExtractor* extractor() const noexcept;
+    /// The row of the table's field group; nullptr: records have none. It lives as long as this.
+    [[nodiscard]] const FieldGroup* group() const noexcept {
+        return group_.octets != 0 ? &group_ : nullptr;
+    }
+    /// Octets of a record, in FlowRecord's layout.
+    [[nodiscard]] std::size_t record_octets() const noexcept;
+
+    /// Whether it has fields of the user's own.
+    [[nodiscard]] bool has_own_fields() const noexcept { return !own_readers_.empty(); }
+    /// Those that it has, by their index in the list of all. A packet that the `when` of one of
+    /// them refuses does not match.
+    [[nodiscard]] const std::vector<std::size_t>& own_fields() const noexcept {
+        return own_fields_;
+    }
+    /// Whether a packet has all of these fields. A packet that ends before one, or whose captured
+    /// octets do, does not match.
+    [[nodiscard]] bool has_fields(const PacketView& packet,
+                                  const PacketFields& fields) const noexcept;
+    /// Names of the fields that unified headers do not carry.
+    [[nodiscard]] const std::vector<std::string>& fields_beyond_unified_headers() const noexcept {
+        return beyond_unified_headers_;
+    }
+
+    // Of the group, with this as context.
+    static void begin(const void* context, std::byte* group, const PacketView& packet,
+                      const PacketFields& fields) noexcept;
+    static void add(const void* context, std::byte* group, const PacketView& packet,
+                    const PacketFields& fields) noexcept;
+    static void finish(const void* context, std::byte* group) noexcept;
+
+private:
+    friend class TableCompiler;
+    class Extractor;
+
+    /// A field of the key's extension.
+    struct KeyPart {
+        FieldReader reader;
+        std::uint16_t to;  ///< in the group
+    };
+    /// Octets of the two sides, which change places in the other direction.
+    struct SidePair {
+        std::uint16_t source;
+        std::uint16_t destination;
+        std::uint16_t octets;
+    };
+    struct Value {
+        ValueFunction function;
+        FieldReader reader;
+        std::uint16_t to;  ///< in the group
+    };
+    /// An octet that all records have.
+    struct Constant {
+        std::uint16_t to;
+        std::uint8_t value;
+    };
+
+    [[nodiscard]] PacketAtHand at_hand(HeaderNeed need, const PacketView& packet,
+                                       const PacketFields& fields) const noexcept {
+        if (need == HeaderNeed::none) {
+            return {packet, fields};
+        }
+        return {packet, fields,
+                locate_headers(
+                    packet, fields, parse_,
+                    need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport)};
+    }
+    void add(const Value& value, std::byte* group, const PacketAtHand& packet) const noexcept;
+
+    TableDeclaration declaration_;
+    ParseOptions parse_;
+    std::uint64_t seed_;
+    KeyDescriptor key_{};
+    std::unique_ptr<Extractor> extractor_;
+    std::size_t key_octets_{};
+    std::vector<KeyPart> key_parts_;
+    std::vector<SidePair> sides_;
+    std::vector<Value> values_;
+    std::vector<Constant> constants_;
+    std::vector<FieldReader> own_readers_;
+    std::vector<std::size_t> own_fields_;
+    std::vector<std::string> beyond_unified_headers_;
+    HeaderNeed key_need_{};
+    HeaderNeed values_need_{};
+    HeaderNeed own_need_{};
+    std::deque<AddressMasks> masks_;  ///< readers point to them
+    std::deque<std::string> texts_;   ///< names and meanings of the elements
+    std::vector<FieldElement> elements_;
+    FieldGroup group_{};
+};
+
+}  // namespace tributary
