@@ -6,12 +6,12 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "daemon/pipeline/record_ring.hpp"
 #include "flowcache/flow_cache.hpp"
+#include "flowcache/record/with_record_size.hpp"
 
 namespace tributary {
 namespace {
@@ -70,7 +70,8 @@ public:
             ended += reason.read();
         }
         const bool has_ended = std::exchange(ended_, ended) != ended;
-        const bool holds_records = cache_.has_waiting() || sink_.has_waiting();
+        const bool holds_records =
+            cache_.has_waiting() || sink_.has_waiting() || loop_.stages_have_work();
         return has_ended || is_rescheduling_ || holds_records || !mailbox.is_done();
     }
     [[nodiscard]] bool ended() const noexcept override { return reader_.ended(); }
@@ -177,17 +178,6 @@ private:
     CacheScan rescheduling_;         ///< after a change of timeouts
     bool is_rescheduling_ = false;
 };
-
-/// Calls `use` with the record size that holds the layout, as a constant.
-template <std::size_t kSize = 0, class Use>
-auto with_record_size(const RecordLayout& layout, Use use) {
-    if constexpr (kSize + 1 < kRecordSizes.size()) {
-        if (layout.bytes > kRecordSizes[kSize]) {
-            return with_record_size<kSize + 1>(layout, use);
-        }
-    }
-    return use(std::integral_constant<std::size_t, kRecordSizes[kSize]>{});
-}
 
 }  // namespace
 

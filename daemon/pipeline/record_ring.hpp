@@ -36,10 +36,12 @@ public:
 
     /// @param layout  of the records
     /// @param slots   power of two; one of them stays empty
+    /// @param table   see RecordSource::table()
     /// @errors        std::bad_alloc
     RecordRing(const RecordLayout& layout, std::uint32_t slots, std::optional<unsigned> numa_node,
-               PageUse use)
+               PageUse use, std::size_t table = 0)
         : layout_(layout),
+          table_(table),
           memory_(bytes_needed(slots), numa_node, use),
           ring_(reinterpret_cast<rte_ring*>(memory_.bytes().data())) {
         if (rte_ring_init(ring_, "records", slots, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
@@ -77,6 +79,7 @@ public:
         return count;
     }
     [[nodiscard]] const RecordLayout& layout() const noexcept override { return layout_; }
+    [[nodiscard]] std::size_t table() const noexcept override { return table_; }
     /// From our own counters, so it is a little late: rte_ring_count() reads what the ring's two
     /// threads write, without atomics.
     /// @thread  any
@@ -89,6 +92,7 @@ public:
 
 private:
     RecordLayout layout_;
+    std::size_t table_;
     NumaMemory memory_;
     rte_ring* ring_;
     alignas(64) Counter pushed_;   ///< records; the producer's

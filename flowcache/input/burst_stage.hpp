@@ -67,6 +67,18 @@ public:
     /// @thread         the input thread: nothing may allocate, lock, throw, log or make a system
     ///                 call; time is that of the burst
     virtual void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept = 0;
+    /// Whether the next burst should come at once, also an empty one: the stage has ended flows,
+    /// after which more may be due, or its records wait. Called once after each burst.
+    ///
+    /// @thread  the input thread
+    [[nodiscard]] virtual bool has_work() noexcept { return false; }
+    /// Ends the records of the stage's own flows, after the last burst and before detach(). Called
+    /// again and again until it returns true.
+    ///
+    /// @param now  the source's clock at the last burst
+    /// @return     false: records wait, because their ring is full
+    /// @thread     the input thread
+    [[nodiscard]] virtual bool drain(Timestamp /*now*/) noexcept { return true; }
 
 private:
     StageNeeds needs_;

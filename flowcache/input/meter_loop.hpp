@@ -90,10 +90,22 @@ public:
         return true;
     }
 
-    /// Ends all records, after the last step(), and then detaches the stages. Call it until it
-    /// returns true.
+    /// Whether a stage wants the next step() at once. Call it once after each step().
+    [[nodiscard]] bool stages_have_work() noexcept {
+        bool has_work = false;
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            has_work = stage->has_work() || has_work;
+        }
+        return has_work;
+    }
+
+    /// Ends all records, after the last step(), also those of the stages, and then detaches these.
+    /// Call it until it returns true.
     [[nodiscard]] bool drain() noexcept {
-        const bool is_through = cache_.end_all(clock_.read(), sink_);
+        bool is_through = cache_.end_all(clock_.read(), sink_);
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            is_through = stage->drain(clock_.read()) && is_through;
+        }
         if (is_through) {
             detach_stages();
         }

@@ -50,6 +50,7 @@ TABLE = {
     "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
                          "export/threads", "flowcache", *INPUT),
                         (FMT, LOG, JSON, r"sysexits\.h", r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
+    "daemon/table": (("daemon/machine", "daemon/pipeline", "export", "flowcache", "flowcache/fields", "flowcache/table", *INPUT), ()),
     "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
                           "export/threads", "export/transport"),
                          (SYSTEM, FMT, LOG, JSON, r"microhttpd\.h", r"prometheus/.*\.h", r"systemd/sd-daemon\.h",

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "daemon/machine/numa_memory.hpp"
+#include "daemon/pipeline/ring_fill.hpp"
+#include "daemon/table/declared_table.hpp"
+#include "flowcache/input/frame_burst.hpp"
+#include "flowcache/input/packet_selector.hpp"
+#include "flowcache/keyed_packet.hpp"
+#include "flowcache/record/cache_counters.hpp"
+#include "flowcache/record/counter.hpp"
+#include "flowcache/record/flow_hasher.hpp"
+#include "flowcache/record/record_stream.hpp"
+#include "parsers/packet.hpp"
+
+namespace tributary {
+
+/// What becomes of the metered packets of one queue in one table. Written by the input thread, read
+/// by any.
+///
+///     metered = filtered + filter_not_ready + without_field + matched
+struct TableCounters {
+    Counter filtered;          ///< the table's filter left them out
+    Counter filter_not_ready;  ///< they came before the filter could decide
+    Counter without_field;     ///< they, or their captured octets, end before a field of the user's
+                               ///< own
+    Counter matched;           ///< accounted in a record
+    CacheCounters cache;       ///< of the table's flows
+};
+
+/// The parts of a TableQueue, which outlive it.
+struct TableQueueParts {
+    const DeclaredTable& table;
+    PacketSelector* filter = nullptr;  ///< of this queue's thread; nullptr: every metered packet
+    std::uint32_t ring_slots = 1U << 13U;
+    std::optional<unsigned> numa_node{};  ///< of cache and ring
+    PageUse pages = PageUse::live;
+    WhenRingFull when_ring_full = WhenRingFull::refuse;
+};
+
+/// The part of a declared table that one queue's packets make: a cache and a ring of its own beside
+/// those of the queue. Virtual calls, one per burst, hide the record size.
+class TableQueue {
+public:
+    TableQueue() = default;
+    TableQueue(const TableQueue&) = delete;
+    TableQueue& operator=(const TableQueue&) = delete;
+    virtual ~TableQueue() = default;
+
+    /// Accounts those packets that match, and then ends records that are due.
+    ///
+    /// @param burst    of the packets
+    /// @param packets  that are metered, as BurstStage::on_burst() has them
+    /// @thread         the input thread; so are all below that say nothing else
+    virtual void account(const FrameBurst& burst,
+                         std::span<const KeyedPacket> packets) noexcept = 0;
+    /// As BurstStage::has_work().
+    [[nodiscard]] virtual bool has_work() noexcept = 0;
+    /// As BurstStage::drain().
+    [[nodiscard]] virtual bool drain(Timestamp now) noexcept = 0;
+
+    /// @thread  the export thread drains it
+    [[nodiscard]] virtual RecordSource& records() noexcept = 0;
+    /// @thread  any
+    [[nodiscard]] virtual RingFill ring() const noexcept = 0;
+    /// Whether the cache got explicit huge pages.
+    /// @thread  any
+    [[nodiscard]] virtual bool huge_pages() const noexcept = 0;
+
+    TableCounters counters;
+};
+
+/// The memory of such a queue's cache and ring, in octets each.
+/// @thread  any; pure
+[[nodiscard]] std::array<std::size_t, 2> table_memory(const TableQueueParts& parts) noexcept;
+
+/// Makes and touches all memory of a table's queue.
+///
+/// @errors  std::bad_alloc, also MemoryShortage
+/// @thread  any but the input thread
+[[nodiscard]] std::unique_ptr<TableQueue> make_table_queue(const TableQueueParts& parts,
+                                                           FlowHasher hasher);
+
+}  // namespace tributary

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "daemon/table/table_queue.hpp"
+#include "flowcache/input/burst_stage.hpp"
+
+namespace tributary {
+
+/// Has a queue's packets accounted in a declared table.
+class TableStage final : public BurstStage {
+public:
+    /// @param queue  outlives the stage: its flows stay when other stages follow
+    /// @param needs  a name for messages, and whether the table reads octets of packets
+    TableStage(TableQueue& queue, StageNeeds needs) noexcept
+        : BurstStage(std::move(needs)), queue_(queue) {}
+
+    void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
+        queue_.account(burst, packets);
+    }
+    [[nodiscard]] bool has_work() noexcept override { return queue_.has_work(); }
+    [[nodiscard]] bool drain(Timestamp now) noexcept override { return queue_.drain(now); }
+
+private:
+    TableQueue& queue_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/table/table_queue.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/pipeline/queue_worker.hpp"
+#include "daemon/table/table_stage.hpp"
+#include "flowcache/input/frame_reader.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const Texts kFiveTuple{"sourceAddress",       "destinationAddress",
+                       "sourceTransportPort", "destinationTransportPort",
+                       "protocolIdentifier",  "vlanId",
+                       "ingressInterface"};
+
+TableDeclaration declared(const std::string& name, const Texts& key) {
+    TableDeclaration declaration;
+    declaration.name = name;
+    declaration.key = key;
+    return declaration;
+}
+
+/// Frames of few hosts and ports, of both IP versions, every 10 ms.
+std::vector<Frame> random_frames(std::size_t count, std::uint32_t seed = 1) {
+    std::mt19937 random(seed);
+    std::vector<Frame> frames;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string source = std::to_string(1 + random() % 4);
+        const std::string destination = std::to_string(1 + random() % 4);
+        const auto port = static_cast<std::uint16_t>(1 + random() % 3);
+        const auto ttl = static_cast<std::uint8_t>(1 + random() % 255);
+        PacketBuilder packet = ethernet();
+        if (random() % 2 == 0) {
+            packet.ipv4(
+                {.source = "10.0.0." + source, .destination = "10.0.1." + destination, .ttl = ttl});
+        } else {
+            packet.ipv6({.source = "2001:db8::" + source,
+                         .destination = "2001:db8:1::" + destination,
+                         .hop_limit = ttl});
+        }
+        frames.push_back(packet.udp(port, 53).payload(random() % 100).build());
+    }
+    return frames;
+}
+
+/// Frames in bursts of different sizes, each frame 10 ms after the one before.
+class Frames {
+public:
+    explicit Frames(const std::vector<Frame>& frames) {
+        Timestamp time{1'700'000'000s};
+        for (const Frame& frame : frames) {
+            PacketView& view = views_.emplace_back(frame.view());
+            view.ingress_interface = InterfaceIndex{7};
+            view.seen_at = view.clock = time;
+            time += 10ms;
+        }
+    }
+    [[nodiscard]] FrameBurst receive() noexcept {
+        const std::size_t count = std::min(views_.size() - next_, 1 + next_ % kBurstPackets);
+        const std::span burst = std::span(views_).subspan(next_, count);
+        next_ += count;
+        return {.frames = burst, .now = count == 0 ? views_.back().clock : burst.back().clock};
+    }
+    void release(const FrameBurst& /*burst*/) noexcept {}
+    [[nodiscard]] bool ended() const noexcept { return next_ == views_.size(); }
+
+private:
+    std::vector<PacketView> views_;
+    std::size_t next_ = 0;
+};
+
+/// A record: all its octets, and its packets.
+struct Row {
+    std::vector<std::byte> octets;
+    std::uint64_t packets;
+
+    friend auto operator<=>(const Row&, const Row&) = default;
+};
+
+Row row_of(std::span<const std::byte> record) {
+    FlowRecordCore core;
+    std::memcpy(&core, record.data(), sizeof core);
+    return {{record.begin(), record.end()}, core.packets};
+}
+
+std::vector<Row> rows_of(RecordSource& source) {
+    std::vector<Row> rows;
+    std::vector<std::uint64_t> record(source.record_bytes() / sizeof(std::uint64_t));
+    const std::span octets = std::as_writable_bytes(std::span(record));
+    while (source.drain(octets, 1) == 1) {
+        rows.push_back(row_of(octets));
+    }
+    std::ranges::sort(rows);
+    return rows;
+}
+
+/// Passes frames of some length.
+class LongFrames final : public PacketSelector {
+public:
+    explicit LongFrames(Readiness readiness = Readiness::ready) noexcept
+        : PacketSelector(readiness) {}
+    [[nodiscard]] PacketMask select(std::span<const PacketView> packets) noexcept override {
+        PacketMask passed = 0;
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            passed |= is_long(packets[i]) ? mask_of(i) : 0;
+        }
+        return passed;
+    }
+    [[nodiscard]] static bool is_long(const PacketView& frame) noexcept {
+        constexpr std::uint32_t kLong = 100;
+        return frame.wire_bytes >= kLong;
+    }
+};
+
+/// A queue with a declared table beside the main one.
+struct Metering {
+    Metering(const std::vector<Frame>& traffic, TableDeclaration declaration,
+             const std::vector<OwnField>& own = {}, PacketSelector* filter = nullptr,
+             const FlowCacheOptions& main = {.max_flows = 4096})
+        : frames(traffic),
+          table(declaration, own, {.parse = {}, .seed = 1}, main, 1),
+          queue(make_table_queue({.table = table,
+                                  .filter = filter,
+                                  .ring_slots = 1U << 14U,
+                                  .pages = PageUse::offline},
+                                 FlowHasher(3))) {
+        std::vector<std::unique_ptr<BurstStage>> stages;
+        stages.push_back(std::make_unique<TableStage>(
+            *queue, StageNeeds{.name = declaration.name, .order = StageOrder::tables}));
+        worker = make_queue_worker(reader,
+                                   {.flows = main,
+                                    .layout = RecordLayout::of({}, main.direction),
+                                    .pages = PageUse::offline,
+                                    .name = "test/0"},
+                                   FlowHasher(1), StageList(std::move(stages)));
+    }
+    void run() {
+        while (!frames.ended()) {
+            worker->step();
+        }
+        REQUIRE(worker->drain());
+    }
+
+    Frames frames;
+    FrameReader<Frames> reader{frames, {}};
+    DeclaredTable table;
+    std::unique_ptr<TableQueue> queue;
+    std::unique_ptr<QueueWorker> worker;
+};
+
+}  // namespace
+
+TEST_CASE("TableQueue: a table with the main table's key has its records", "[daemon][unit]") {
+    const std::vector<Frame> traffic = random_frames(5000);
+    for (const FlowDirection direction : {FlowDirection::uniflow, FlowDirection::biflow}) {
+        const FlowCacheOptions main{
+            .max_flows = 4096, .idle_timeout = 1s, .active_timeout = 5s, .direction = direction};
+        TableDeclaration declaration = declared("same", kFiveTuple);
+        declaration.direction = direction;
+        declaration.max_flows = 4096;
+        declaration.idle_timeout = 1s;
+        declaration.active_timeout = 5s;
+        Metering metering(traffic, declaration, {}, nullptr, main);
+        metering.run();
+        const std::vector<Row> expected = rows_of(metering.worker->records());
+        CHECK(expected.size() > 200);
+        CHECK(rows_of(metering.queue->records()) == expected);
+        CHECK(metering.queue->records().table() == 1);
+        const TableCounters& counters = metering.queue->counters;
+        CHECK(counters.matched.read() == traffic.size());
+        CHECK(counters.cache.packets.read() == traffic.size());
+        CHECK(counters.cache.flows_created.read() == expected.size());
+        CHECK(counters.filtered.read() + counters.without_field.read() == 0);
+    }
+}
+
+TEST_CASE("TableQueue: what its filter and its fields leave out is counted", "[daemon][unit]") {
+    const std::vector<Frame> traffic = random_frames(3000, 5);
+    LongFrames filter;
+    // The payload's octets 8 to 11.
+    const std::vector<OwnField> own{{.name = "word",
+                                     .from = OwnFieldBase::payload,
+                                     .offset = 8,
+                                     .octets = 4,
+                                     .as = OwnFieldType::unsigned32,
+                                     .when = {}}};
+    Metering metering(traffic, declared("own", {"word", "sourceTransportPort"}), own, &filter);
+    metering.run();
+    std::uint64_t filtered = 0;
+    std::uint64_t without = 0;
+    for (const Frame& frame : traffic) {
+        const bool is_ipv4 = frame.captured[12] == std::byte{0x08};
+        const std::size_t headers = 14 + (is_ipv4 ? 20 : 40) + 8;
+        if (!LongFrames::is_long(frame.view())) {
+            ++filtered;
+        } else if (frame.captured.size() < headers + 12) {
+            ++without;
+        }
+    }
+    CHECK(filtered > 100);
+    const TableCounters& counters = metering.queue->counters;
+    CHECK(counters.filtered.read() == filtered);
+    CHECK(counters.without_field.read() == without);
+    CHECK(counters.matched.read() == traffic.size() - filtered - without);
+    std::uint64_t packets = 0;
+    for (const Row& row : rows_of(metering.queue->records())) {
+        packets += row.packets;
+    }
+    CHECK(packets == counters.matched.read());
+    // The main table has all of them.
+    packets = 0;
+    for (const Row& row : rows_of(metering.worker->records())) {
+        packets += row.packets;
+    }
+    CHECK(packets == traffic.size());
+}
+
+TEST_CASE("TableQueue: before its filter can decide, nothing matches", "[daemon][unit]") {
+    const std::vector<Frame> traffic = random_frames(100);
+    LongFrames filter(PacketSelector::Readiness::not_ready);
+    Metering metering(traffic, declared("waits", {"sourceAddress/24/64"}), {}, &filter);
+    metering.run();
+    CHECK(metering.queue->counters.filter_not_ready.read() == traffic.size());
+    CHECK(metering.queue->counters.matched.read() == 0);
+    CHECK(rows_of(metering.queue->records()).empty());
+}
+
+TEST_CASE("TableQueue: records for which its ring has no room wait, and the end waits for them",
+          "[daemon][unit]") {
+    const std::vector<Frame> traffic = random_frames(2000, 9);
+    const FlowCacheOptions main{.max_flows = 4096};
+    Frames frames(traffic);
+    DeclaredTable table(declared("small", kFiveTuple), {}, {.parse = {}, .seed = 1}, main, 1);
+    const std::unique_ptr<TableQueue> queue = make_table_queue(
+        {.table = table, .ring_slots = 16, .pages = PageUse::offline}, FlowHasher(3));
+    FrameReader<Frames> reader(frames, {});
+    std::vector<std::unique_ptr<BurstStage>> stages;
+    stages.push_back(std::make_unique<TableStage>(
+        *queue, StageNeeds{.name = "small", .order = StageOrder::tables}));
+    const std::unique_ptr<QueueWorker> worker = make_queue_worker(
+        reader, {.flows = main, .layout = {}, .pages = PageUse::offline, .name = "test/0"},
+        FlowHasher(1), StageList(std::move(stages)));
+    while (!frames.ended()) {
+        worker->step();
+    }
+    std::vector<Row> rows;
+    while (!worker->drain()) {
+        const std::vector<Row> more = rows_of(queue->records());
+        rows.insert(rows.end(), more.begin(), more.end());
+    }
+    const std::vector<Row> more = rows_of(queue->records());
+    rows.insert(rows.end(), more.begin(), more.end());
+    std::ranges::sort(rows);
+    CHECK(rows == rows_of(worker->records()));
+    CHECK(queue->counters.cache.lost_ring_full.records.read() == 0);
+    CHECK(queue->counters.cache.entries.read() == 0);
+}
+
+TEST_CASE("DeclaredTable: a name of a field group is refused", "[daemon][unit]") {
+    const FlowCacheOptions main;
+    const auto make = [&](const std::string& name) {
+        DeclaredTable table(declared(name, {"ipTTL"}), {}, {.parse = {}, .seed = 1}, main, 1);
+    };
+    CHECK_NOTHROW(make("subnets"));
+    CHECK_NOTHROW(make("subnets"));  // the one before has gone
+    CHECK_THROWS_AS(make("extremes"), TableError);
+}
