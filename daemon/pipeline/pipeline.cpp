@@ -22,12 +22,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<QueueWorker>>& queues) {
+/// What the export thread drains: the rings of the queues, and then those of other tables.
+std::vector<RecordSource*> rings_of(const Pipeline::Parts& parts) {
     std::vector<RecordSource*> rings;
-    rings.reserve(queues.size());
-    for (const auto& queue : queues) {
+    rings.reserve(parts.queues.size() + parts.further_records.size());
+    for (const auto& queue : parts.queues) {
         rings.push_back(&queue->records());
     }
+    rings.insert(rings.end(), parts.further_records.begin(), parts.further_records.end());
     return rings;
 }
 
@@ -59,9 +61,10 @@ void take_last_bursts(QueueWorker& queue) noexcept {
 Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
       accounts_(parts_.export_options.collectors),
-      export_counters_(parts_.queues.size(), CollectorAccounts::kMost),
-      export_worker_(parts_.export_options, parts_.metering, rings_of(parts_.queues),
-                     export_counters_, parts_.on_collector_event),
+      export_counters_(parts_.queues.size() + parts_.further_records.size(),
+                       CollectorAccounts::kMost),
+      export_worker_(parts_.export_options, parts_.metering, rings_of(parts_), export_counters_,
+                     parts_.on_collector_event),
       loads_(parts_.queues.size() + 1) {}
 
 Pipeline::~Pipeline() { stop(); }

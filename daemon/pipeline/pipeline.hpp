@@ -54,6 +54,9 @@ public:
         MeteringProcess metering;
         std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
         CollectorEventHandler on_collector_event;  ///< called by the export thread
+        /// Records of other tables than the queues' own, in any order: their input threads make
+        /// them in stages, and `metering` describes them. They outlive the pipeline.
+        std::vector<RecordSource*> further_records{};
     };
 
     /// @errors  ExportError

@@ -2,8 +2,10 @@
 #include "daemon/table/table_queue.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -11,10 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/table/table_stage.hpp"
 #include "flowcache/input/frame_reader.hpp"
+#include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/packet_builder.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/wait_until.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -78,7 +84,7 @@ public:
         return {.frames = burst, .now = count == 0 ? views_.back().clock : burst.back().clock};
     }
     void release(const FrameBurst& /*burst*/) noexcept {}
-    [[nodiscard]] bool ended() const noexcept { return next_ == views_.size(); }
+    [[nodiscard]] bool exhausted() const noexcept { return next_ == views_.size(); }
 
 private:
     std::vector<PacketView> views_;
@@ -128,6 +134,29 @@ public:
     }
 };
 
+StageList stages_of(TableQueue& queue) {
+    std::vector<std::unique_ptr<BurstStage>> stages;
+    stages.push_back(std::make_unique<TableStage>(
+        queue, StageNeeds{.name = "table", .order = StageOrder::tables}));
+    return StageList(std::move(stages));
+}
+
+/// What a record of a net has to say.
+struct Net {
+    std::uint64_t packets{};
+    std::uint64_t octets{};
+    std::uint64_t least_ttl = 255;
+    std::uint64_t most_ttl{};
+
+    void add(std::uint64_t more_packets, std::uint64_t more_octets, std::uint64_t ttl) {
+        packets += more_packets;
+        octets += more_octets;
+        least_ttl = std::min(least_ttl, ttl);
+        most_ttl = std::max(most_ttl, ttl);
+    }
+    friend bool operator==(const Net&, const Net&) = default;
+};
+
 /// A queue with a declared table beside the main one.
 struct Metering {
     Metering(const std::vector<Frame>& traffic, TableDeclaration declaration,
@@ -140,18 +169,15 @@ struct Metering {
                                   .ring_slots = 1U << 14U,
                                   .pages = PageUse::offline},
                                  FlowHasher(3))) {
-        std::vector<std::unique_ptr<BurstStage>> stages;
-        stages.push_back(std::make_unique<TableStage>(
-            *queue, StageNeeds{.name = declaration.name, .order = StageOrder::tables}));
         worker = make_queue_worker(reader,
                                    {.flows = main,
                                     .layout = RecordLayout::of({}, main.direction),
                                     .pages = PageUse::offline,
                                     .name = "test/0"},
-                                   FlowHasher(1), StageList(std::move(stages)));
+                                   FlowHasher(1), stages_of(*queue));
     }
     void run() {
-        while (!frames.ended()) {
+        while (!frames.exhausted()) {
             worker->step();
         }
         REQUIRE(worker->drain());
@@ -231,6 +257,87 @@ TEST_CASE("TableQueue: what its filter and its fields leave out is counted", "[d
     CHECK(packets == traffic.size());
 }
 
+TEST_CASE("Pipeline: records of tables are exported beside those of the queues", "[daemon][unit]") {
+    constexpr std::size_t kQueues = 2;
+    const TemporaryDirectory directory;
+    const FlowCacheOptions main{.max_flows = 4096};
+    TableDeclaration declaration = declared("nets", {"sourceAddress/31/127"});
+    declaration.values = {"min(ipTTL)", "max(ipTTL)"};
+    const DeclaredTable table(declaration, {}, {.parse = {}, .seed = 1}, main, 1);
+
+    std::vector<std::vector<Frame>> traffic;
+    std::vector<std::unique_ptr<Frames>> sources;
+    std::vector<std::unique_ptr<FrameReader<Frames>>> readers;
+    std::vector<std::unique_ptr<TableQueue>> parts_of_table;
+    std::vector<std::unique_ptr<QueueWorker>> queues;
+    for (std::size_t queue = 0; queue < kQueues; ++queue) {
+        traffic.push_back(random_frames(4000, 20 + static_cast<std::uint32_t>(queue)));
+        sources.push_back(std::make_unique<Frames>(traffic.back()));
+        readers.push_back(
+            std::make_unique<FrameReader<Frames>>(*sources.back(), FrameParserParts{}));
+        parts_of_table.push_back(
+            make_table_queue({.table = table, .pages = PageUse::offline}, FlowHasher(3)));
+        queues.push_back(make_queue_worker(
+            *readers.back(),
+            {.flows = main, .layout = {}, .pages = PageUse::offline, .name = "test"}, FlowHasher(1),
+            stages_of(*parts_of_table.back())));
+    }
+    ExportOptions options;
+    options.collectors.resize(1);
+    options.collectors[0].transport = TransportKind::file;
+    options.collectors[0].path = directory / "flows.ipfix";
+    Pipeline pipeline(
+        {.queues = std::move(queues),
+         .export_options = options,
+         .metering = {.layout = {}, .further = {table.for_export()}},
+         .wall_clock = [] { return Timestamp{1'700'000'000s}; },
+         .on_collector_event = {},
+         .further_records = {&parts_of_table[0]->records(), &parts_of_table[1]->records()}});
+    std::atomic<bool> has_ended{false};
+    pipeline.start({.inputs = {{.name = "in0", .cpu = {}}, {.name = "in1", .cpu = {}}},
+                    .export_thread = {.name = "ex", .cpu = {}}},
+                   [&] { has_ended = true; });
+    REQUIRE(wait_until([&] { return has_ended.load(); }));
+    pipeline.stop();
+
+    // By net of the source, of both IP versions, whatever queue had it: the sum of each record.
+    std::map<Octets, Net> expected;
+    for (const std::vector<Frame>& frames : traffic) {
+        for (const Frame& frame : frames) {
+            const bool is_ipv4 = frame.captured[12] == std::byte{0x08};
+            const std::size_t at = is_ipv4 ? 26 : 22;
+            const std::size_t octets = is_ipv4 ? 4 : 16;
+            Octets source(frame.captured.begin() + static_cast<std::ptrdiff_t>(at),
+                          frame.captured.begin() + static_cast<std::ptrdiff_t>(at + octets));
+            source.back() &= std::byte{0xfe};
+            expected[source].add(1, frame.captured.size() - 14,
+                                 std::to_integer<std::uint64_t>(frame.captured[is_ipv4 ? 22 : 21]));
+        }
+    }
+    std::map<Octets, Net> exported;
+    std::uint64_t packets_of_main = 0;
+    for (const IpfixMessage& message : decode_file(options.collectors[0].path)) {
+        for (const IpfixRecord& record : message.records) {
+            if (record.is_option) {
+                continue;
+            }
+            const bool is_main = record.has(8) || record.has(27);  // whole source addresses
+            const std::uint64_t packets = record.number(2);
+            if (is_main) {
+                packets_of_main += packets;
+                continue;
+            }
+            const bool is_ipv4 = record.has(44);
+            REQUIRE(record.number(is_ipv4 ? 9 : 29) == (is_ipv4 ? 31 : 127));
+            Net& net = exported[record.values.at(is_ipv4 ? 44 : 170)];
+            net.add(packets, record.number(1), record.number(52));
+            net.add(0, 0, record.number(53));
+        }
+    }
+    CHECK(packets_of_main == 8000);
+    CHECK(exported == expected);
+}
+
 TEST_CASE("TableQueue: before its filter can decide, nothing matches", "[daemon][unit]") {
     const std::vector<Frame> traffic = random_frames(100);
     LongFrames filter(PacketSelector::Readiness::not_ready);
@@ -250,13 +357,10 @@ TEST_CASE("TableQueue: records for which its ring has no room wait, and the end 
     const std::unique_ptr<TableQueue> queue = make_table_queue(
         {.table = table, .ring_slots = 16, .pages = PageUse::offline}, FlowHasher(3));
     FrameReader<Frames> reader(frames, {});
-    std::vector<std::unique_ptr<BurstStage>> stages;
-    stages.push_back(std::make_unique<TableStage>(
-        *queue, StageNeeds{.name = "small", .order = StageOrder::tables}));
     const std::unique_ptr<QueueWorker> worker = make_queue_worker(
         reader, {.flows = main, .layout = {}, .pages = PageUse::offline, .name = "test/0"},
-        FlowHasher(1), StageList(std::move(stages)));
-    while (!frames.ended()) {
+        FlowHasher(1), stages_of(*queue));
+    while (!frames.exhausted()) {
         worker->step();
     }
     std::vector<Row> rows;
