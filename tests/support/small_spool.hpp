@@ -125,10 +125,13 @@ inline void write_file(const std::filesystem::path& path, const std::string& oct
     std::ofstream(path, std::ios::binary | std::ios::trunc) << octets;
 }
 
-inline void put_octet(const std::filesystem::path& path, std::size_t at, char octet) {
+/// Damages a file: the octet is another one then, whatever it was.
+inline void change_octet(const std::filesystem::path& path, std::size_t at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const auto changed = static_cast<char>(file.get() ^ 0x10);
     file.seekp(static_cast<std::streamoff>(at));
-    file.put(octet);
+    file.put(changed);
 }
 
 /// A file of kMessages messages from a former process.

@@ -40,8 +40,7 @@ TEST_CASE("Spool: a changed octet of this process's file costs its message alone
         const TemporaryDirectory directory;
         SmallSpool own(directory);
         own.write();
-        put_octet(file_in(directory), at,
-                  static_cast<char>(read_file(file_in(directory))[at] ^ 0x10));
+        change_octet(file_in(directory), at);
         Seen seen;
         own.take_all(seen);
         INFO("octet " << at);
@@ -155,7 +154,7 @@ TEST_CASE("Spool: a place of damage is counted once, however often it is read", 
     SmallSpool own(directory);
     own.write();
     for (const std::size_t frame : {1U, 3U}) {  // one in the middle, and the last of the file
-        put_octet(file_in(directory), kHeader + frame * kFrame + 70, '\x55');
+        change_octet(file_in(directory), kHeader + frame * kFrame + 70);
     }
     for (int looks = 0; looks < 3; ++looks) {
         own.spool.visit_untaken([](const Spool::Account&) {});
@@ -175,7 +174,7 @@ TEST_CASE("Spool: frames without memory to read them are still in the account", 
             SmallSpool own(directory);
             own.spool.keep_numbers(keeps_numbers);
             own.write();
-            put_octet(file_in(directory), kHeader + kFrame + 70, '\x55');  // of the second frame
+            change_octet(file_in(directory), kHeader + kFrame + 70);  // of the second frame
             RecordTally found;
             RecordTally damaged;
             RecordTally unread;

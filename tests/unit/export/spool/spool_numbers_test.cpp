@@ -333,8 +333,7 @@ TEST_CASE("SpoolQueue: whatever octet of a file changes, no number is lost that 
             const TemporaryDirectory directory;
             Process own(directory);
             own.store(7, 0, kCount * kPerMessage);
-            put_octet(file_in(directory), octet,
-                      static_cast<char>(read_file(file_in(directory))[octet] ^ 0x10));
+            change_octet(file_in(directory), octet);
             const Numbers delivered = own.deliver();
             const Numbers listed = own.listed();
             CHECK(delivered.size() + listed.size() == all.size());
@@ -446,7 +445,7 @@ TEST_CASE("SpoolQueue: the place of a message that has changed on the disk is gi
     process.store(7, 0, 20);
     std::optional<OutgoingMessage> message = process.queue.take(process.now);
     REQUIRE(message);
-    put_octet(file_in(directory), sizeof(SpoolFileHeader) + 20, 'x');
+    change_octet(file_in(directory), sizeof(SpoolFileHeader) + 20);
     OutgoingMessage rest = numbered_message(7, {3});
     rest.place = message->place;
     process.queue.shorten(rest);
