@@ -33,11 +33,11 @@ void demand(bool holds, const char* what) {
 class FuzzedCache {
 public:
     explicit FuzzedCache(unsigned how)
-        : options_{.max_flows = 1U << (how & 3U),
+        : options_{.key = (how & 32U) != 0 ? masked_key() : KeyDescriptor{},
+                   .max_flows = 1U << (how & 3U),
                    .idle_timeout = std::chrono::seconds{10},
                    .active_timeout = std::chrono::seconds{(how & 4U) != 0 ? 5 : 60},
                    .direction = is_biflow(how) ? FlowDirection::biflow : FlowDirection::uniflow,
-                   .key = (how & 32U) != 0 ? masked_key() : KeyDescriptor{},
                    .tcp_end = (how & 16U) != 0,
                    .tcp_analysis = true,
                    .flow_holders = true},

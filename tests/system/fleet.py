@@ -56,7 +56,8 @@ class Configuration(harness.TestCase):
     def test_the_probe(self):
         found = self.tributaryd("--config", PROBE, "--check-config").stdout
         self.assertIn("is good", found)
-        self.assertIn("kafka kafka1.example:9092,kafka2.example:9092,kafka3.example:9092 topic flows, spool ", found)
+        self.assertIn("kafka kafka1.example:9092,kafka2.example:9092,kafka3.example:9092 topic flows, format json, key flow, "
+                      "spool ", found)
 
 
 class ProbeCase(harness.TestCase):

@@ -204,7 +204,7 @@ TEST_CASE("CollectorGroup: at the end another collector that is ready has an abs
 
 TEST_CASE("CollectorGroup: at the end another collector has what a silent one did not take",
           "[export][unit]") {
-    for (const std::size_t silent : {0, 1}) {
+    for (const std::size_t silent : {std::size_t{0}, std::size_t{1}}) {
         GroupExport group(ExportMode::failover);
         group.options.drain_timeout = milliseconds{500};
         group.collectors[silent].fall_silent();
