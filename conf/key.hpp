@@ -48,7 +48,8 @@ struct Setting {
 /// An entry of a map that is not permitted.
 struct EntryFault {
     const YamlEntry* entry{};
-    std::string words;  ///< what it is and must be; follows its path
+    std::string words;  ///< the rest of the error, behind the entry's path: what the user wrote,
+                        ///< and what is permitted
 };
 
 /// The permitted values of a key, and how to read and write its member of `Owner`.

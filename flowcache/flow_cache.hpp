@@ -46,6 +46,10 @@ namespace tributary {
 // Full. `max_flows` flows fit without eviction: a packet that needs an entry first ends due flows
 // (entries_for() is why these are found in time). If none is due, EvictionCursor chooses.
 
+/// Entries that expire_some() may visit after a burst. Twice a burst: even if every packet opens a
+/// flow, they are ended faster than they come.
+inline constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
+
 /// @tparam HookedGroups  all groups with hooks (GroupHooks); the layout says which of them records
 ///                       have
 template <std::size_t kRecordBytes, class HookedGroups = StandardHookedGroups>

@@ -65,10 +65,7 @@ public:
     [[nodiscard]] bool holds_packets() const noexcept override { return reader_.holds_packets(); }
     [[nodiscard]] bool has_work() noexcept override {
         // Deadlines cluster: after one flow has ended, more may be due.
-        std::uint64_t ended = 0;
-        for (const Counter& reason : cache_counters.ended) {
-            ended += reason.read();
-        }
+        const std::uint64_t ended = cache_counters.read_ended();
         const bool has_ended = std::exchange(ended_, ended) != ended;
         const bool holds_records =
             cache_.has_waiting() || sink_.has_waiting() || loop_.stages_have_work();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/table/table_queue.hpp"
 
-#include <bit>
 #include <utility>
 
 #include "daemon/pipeline/record_ring.hpp"
@@ -11,9 +10,6 @@
 
 namespace tributary {
 namespace {
-
-/// Entries that expiry may visit per burst: as many as for the main table.
-constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
 
 template <std::size_t kRecordBytes>
 class SizedTableQueue final : public TableQueue {
@@ -41,10 +37,7 @@ public:
         sink_.hand_over();
     }
     [[nodiscard]] bool has_work() noexcept override {
-        std::uint64_t ended = 0;
-        for (const Counter& reason : counters.cache.ended) {
-            ended += reason.read();
-        }
+        const std::uint64_t ended = counters.cache.read_ended();
         const bool has_ended = std::exchange(ended_, ended) != ended;
         return has_ended || cache_.has_waiting() || sink_.has_waiting();
     }

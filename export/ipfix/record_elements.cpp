@@ -110,8 +110,8 @@ bool is_in(const KeyDescriptor& key, const FieldElement& element) {
     }
 }
 
-/// The element of an address of which the key has the leading bits alone. nullptr: it is no such
-/// address.
+/// The name under which an address is exported if the table's key masks it. nullptr: `element` is
+/// no address, or the key has the whole address.
 ///
 /// @source  IANA's registry: a prefix is an element of its own
 const char* prefix_name(const KeyDescriptor& key, const FieldElement& element) {

@@ -74,10 +74,9 @@ std::array<std::uint16_t, 19> known_offsets(const RecordLayout& layout) noexcept
 }
 static_assert(kFieldGroupId<TcpAnalysisGroup> == 7, "known_offsets() is of these groups");
 
-}  // namespace
-
-/// Of a group that somebody declared: its name alone does not say what is in it.
-static std::uint64_t fingerprint_of_elements(const FieldGroup& group, std::uint64_t seed) noexcept {
+/// A hash of the names, numbers, places and encodings of a group's elements. The name of a declared
+/// table's group is the table's, and stays when its elements change.
+std::uint64_t fingerprint_of_elements(const FieldGroup& group, std::uint64_t seed) noexcept {
     for (const FieldElement& element : group.elements) {
         const std::string_view name = element.name;
         const std::array<std::uint16_t, 3> numbers{element.number, element.offset,
@@ -87,6 +86,8 @@ static std::uint64_t fingerprint_of_elements(const FieldGroup& group, std::uint6
     }
     return seed;
 }
+
+}  // namespace
 
 std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
     const auto known = known_offsets(layout);

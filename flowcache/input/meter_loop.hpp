@@ -123,10 +123,6 @@ public:
     }
 
 private:
-    /// Entries that expiry may visit per step. Twice a burst: even if every packet opens a flow,
-    /// they are ended faster than they come.
-    static constexpr std::size_t kExpiryBudget = 2 * kBurstPackets;
-
     KeyedBurst keyed_;
     StageSpan stages_;
     PacketReader& reader_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "flowcache/record/counter.hpp"
 #include "flowcache/record/flow_record.hpp"
@@ -19,6 +20,16 @@ struct CacheCounters {
     Counter tcp_segments_unjudged;  ///< TCP analysis: counted as overflow of their flow
     Counter entries;  ///< gauge: flows that run, those between two records included, and
                       ///< records that wait for the ring
+
+    /// Ended flow records, whatever their reason.
+    /// @thread  any
+    [[nodiscard]] std::uint64_t read_ended() const noexcept {
+        std::uint64_t sum = 0;
+        for (const Counter& reason : ended) {
+            sum += reason.read();
+        }
+        return sum;
+    }
 };
 
 }  // namespace tributary
