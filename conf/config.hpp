@@ -11,6 +11,8 @@
 #include "daemon/base/options.hpp"
 #include "export/options.hpp"
 #include "flowcache/record/options.hpp"
+#include "flowcache/table/own_field.hpp"
+#include "flowcache/table/table_declaration.hpp"
 
 namespace tributary {
 
@@ -49,6 +51,8 @@ struct Config {
     TelemetryOptions telemetry;
     ControlOptions control;
     LogOptions log;
+    std::vector<OwnField> fields;          ///< of the user's own, for tables and listings
+    std::vector<TableDeclaration> tables;  ///< beside the main one
 };
 
 }  // namespace tributary

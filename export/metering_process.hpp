@@ -35,6 +35,7 @@ struct PreExportLosses {
 
 /// A table of flows beside the first one.
 struct FurtherTable {
+    std::string name{};  ///< not kMainTable
     RecordLayout layout;
     TableElements elements{};
 };

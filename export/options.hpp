@@ -37,6 +37,9 @@ inline constexpr std::uint32_t kDocumentationEnterprise = 32473;
 
 inline constexpr std::size_t kMostCollectors = 16;
 
+/// The table of flows that every probe has, as configurations name it.
+inline constexpr std::string_view kMainTable = "main";
+
 /// @source  RFC 7011 §10.3.4, §10.4.4
 inline constexpr std::uint16_t kIpfixPort = 4739;
 inline constexpr std::uint16_t kIpfixTlsPort = 4740;
@@ -166,6 +169,8 @@ enum class CollectorProfile : std::uint8_t {
 struct CollectorOptions {
     CollectorProfile profile = CollectorProfile::rfc;
     TransportKind transport = TransportKind::udp;
+    /// The tables whose records it gets, by name. More than one may have the same packet.
+    std::vector<std::string> tables{std::string(kMainTable)};
     RecordFormatKind format = RecordFormatKind::ipfix;
     std::string host;            ///< name or address; not for `file`
     std::uint16_t port = 0;      ///< 0: not set yet, by complete_collectors()

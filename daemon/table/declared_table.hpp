@@ -38,7 +38,8 @@ public:
     [[nodiscard]] std::size_t index() const noexcept { return index_; }
     /// As the exporters know it.
     [[nodiscard]] FurtherTable for_export() const {
-        return {.layout = layout_, .elements = {.key = options_.key, .is_declared = true}};
+        return {.name = compiled_.declaration().name,
+                .layout = layout_, .elements = {.key = options_.key, .is_declared = true}};
     }
 
 private:
