@@ -115,15 +115,24 @@ class CrowdCase(harness.TestCase):
         daemon.wait_for_log("control: ")
         return daemon
 
-    def answers_in_time(self, seconds, ask):
+    def answers_in_time(self, seconds, ask, shares_address=False):
         """Asks repeatedly; returns the time of the slowest answer. One that waited for a client's time to end would take
-        CONTROL_SECONDS; a busy machine takes one or two."""
+        CONTROL_SECONDS; a busy machine takes one or two. There a client that shares its address with the crowd may lose its
+        place to newer ones before it has sent its request: then it asks again, in the same time."""
         slowest, end = 0, time.monotonic() + seconds * (20 if harness.LONG else 1)
+        limit = CONTROL_SECONDS if harness.SANITIZED else CONTROL_SECONDS / 2
         while time.monotonic() < end:
             begin = time.monotonic()
-            ask()
+            while True:
+                try:
+                    ask()
+                    break
+                except ConnectionError as error:
+                    if not shares_address or time.monotonic() - begin >= limit:
+                        raise
+                    print("asked again:", error)
             slowest = max(slowest, time.monotonic() - begin)
-            self.assertLess(slowest, CONTROL_SECONDS if harness.SANITIZED else CONTROL_SECONDS / 2)
+            self.assertLess(slowest, limit)
             time.sleep(0.1)
         return slowest
 
@@ -146,8 +155,8 @@ class Telemetry(CrowdCase):
     def test_silent_clients(self):
         daemon = self.probe()
         with Crowd(self.connect):
-            self.answers_in_time(3, self.ask)
-            self.answers_in_time(1, lambda: self.ask("/metrics"))
+            self.answers_in_time(3, self.ask, shares_address=True)
+            self.answers_in_time(1, lambda: self.ask("/metrics"), shares_address=True)
         daemon.wait_for_log(r"telemetry: \d+ connection\(s\) closed to make room for others: 128 wait at the most")
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
@@ -161,8 +170,8 @@ class Telemetry(CrowdCase):
     def test_dripping_clients(self):
         daemon = self.probe()
         with Crowd(self.connect, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 100):
-            self.answers_in_time(3, self.ask)
-            self.answers_in_time(1, lambda: self.ask("/metrics"))
+            self.answers_in_time(3, self.ask, shares_address=True)
+            self.answers_in_time(1, lambda: self.ask("/metrics"), shares_address=True)
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
     def test_a_client_has_its_time_in_total(self):
