@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, kValueFunctions> kFunctions{
 constexpr std::string_view kAllFunctions = "sum, min, max, first, last, or, distinct";
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-    throw TableError(quoted(text) + why);
+    throw TableError(in_quotes(text) + why);
 }
 
 std::string did_you_mean(const std::string& name) {
@@ -111,7 +111,7 @@ std::optional<ValueFunction> function_of(std::string_view name) noexcept {
     const std::vector<std::string> names(kFunctions.begin() + 1, kFunctions.end());
     const std::string like = closest(name, names);
     refuse(text,
-           ": there is no function " + quoted(name) +
+           ": there is no function " + in_quotes(name) +
                (like.empty() ? "; they are " + std::string(kAllFunctions) : did_you_mean(like)));
 }
 

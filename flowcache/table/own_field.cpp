@@ -36,11 +36,6 @@ const TypeRow& row_of(OwnFieldType type) noexcept {
     return kTypes[std::min(static_cast<std::size_t>(type), kTypes.size() - 1)];
 }
 
-bool is_name(std::string_view name) noexcept {
-    return !name.empty() && name.size() <= OwnField::kLongestName && is_letter(name.front()) &&
-           std::ranges::all_of(name, is_letter_or_digit);
-}
-
 /// Further elements of records: the names of their members in JSON and columns in CSV are theirs.
 constexpr std::array<std::string_view, 23> kFurtherElements{
     "packetDeltaCount",
@@ -84,8 +79,8 @@ bool is_taken(std::string_view name) noexcept {
 }
 
 std::optional<std::string> fault_of(const OwnField& field) {
-    const std::string name = quoted(field.name);
-    if (!is_name(field.name)) {
+    const std::string name = in_quotes(field.name);
+    if (!is_own_field_name(field.name)) {
         return name + " is no name of a field: a letter, then letters and digits, at most " +
                std::to_string(OwnField::kLongestName);
     }
@@ -108,10 +103,10 @@ std::optional<std::string> fault_of(const OwnField& field) {
 
 std::optional<std::string> fault_between(const OwnField& one, const OwnField& other) {
     if (one.name == other.name) {
-        return quoted(one.name) + " is there twice";
+        return in_quotes(one.name) + " is there twice";
     }
     if (slot_of(one) == slot_of(other)) {
-        return quoted(other.name) + " and " + quoted(one.name) +
+        return in_quotes(other.name) + " and " + in_quotes(one.name) +
                " would have the same element numbers; give one of them another name or a number "
                "(1 to " +
                std::to_string(OwnField::kSlots) + ") that is not " +
@@ -131,6 +126,11 @@ std::optional<std::string> fault_with(std::span<const OwnField> others, const Ow
 }
 
 }  // namespace
+
+bool is_own_field_name(std::string_view text) noexcept {
+    return !text.empty() && text.size() <= OwnField::kLongestName && is_letter(text.front()) &&
+           std::ranges::all_of(text, is_letter_or_digit);
+}
 
 std::string_view name_of(OwnFieldType type) noexcept { return row_of(type).name; }
 

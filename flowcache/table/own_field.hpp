@@ -12,6 +12,9 @@
 
 namespace tributary {
 
+/// Fields that a user may declare.
+inline constexpr std::size_t kMostOwnFields = 64;
+
 /// Where the offset of a user's own field counts from.
 enum class OwnFieldBase : std::uint8_t {
     frame,    ///< the frame's first octet, the outermost header
@@ -51,6 +54,9 @@ struct OwnField {
 
     friend bool operator==(const OwnField&, const OwnField&) = default;
 };
+
+/// Whether a text has the form of a field's name.
+[[nodiscard]] bool is_own_field_name(std::string_view text) noexcept;
 
 /// The name of a type in configurations, as in RFC 7012 §3.1: "unsigned8", "ipv4Address", ...
 [[nodiscard]] std::string_view name_of(OwnFieldType type) noexcept;

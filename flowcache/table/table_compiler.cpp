@@ -222,10 +222,8 @@ void TableCompiler::compile() {
 
 void TableCompiler::check_name() const {
     const std::string& name = table_.declaration_.name;
-    const auto is_good = [](char c) { return is_small_letter(c) || is_digit(c) || c == '-'; };
-    if (name.empty() || name.size() > TableDeclaration::kLongestName ||
-        !is_small_letter(name.front()) || !std::ranges::all_of(name, is_good)) {
-        throw TableError("name: " + quoted(name) +
+    if (!is_table_name(name)) {
+        throw TableError("name: " + in_quotes(name) +
                          " is no name of a table: a small letter, then small letters, digits and "
                          "'-', at most " +
                          std::to_string(TableDeclaration::kLongestName));
@@ -271,7 +269,7 @@ void TableCompiler::read_key() {
             return before.field.name() == field.name();
         };
         if (std::ranges::any_of(entries_, is_same)) {
-            throw TableError(quoted(entry) + ": the key has " + std::string(field.name()) +
+            throw TableError(in_quotes(entry) + ": the key has " + std::string(field.name()) +
                              " already");
         }
         entries_.push_back({entry, field});
@@ -297,8 +295,8 @@ void TableCompiler::check_direction() const {
             const std::string lengths =
                 entry.text.substr(std::min(entry.text.find('/'), entry.text.size()));
             throw TableError("direction: in biflows the key has both sides alike: beside " +
-                             quoted(entry.text) + " it needs " +
-                             quoted(std::string(field->counterpart) + lengths));
+                             in_quotes(entry.text) + " it needs " +
+                             in_quotes(std::string(field->counterpart) + lengths));
         }
     }
     if (!has_sides) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flowcache/record/options.hpp"
@@ -41,5 +42,8 @@ struct TableDeclaration {
 
     friend bool operator==(const TableDeclaration&, const TableDeclaration&) = default;
 };
+
+/// Whether a text has the form of a table's name; "main" has it too.
+[[nodiscard]] bool is_table_name(std::string_view text) noexcept;
 
 }  // namespace tributary

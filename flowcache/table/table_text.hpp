@@ -30,8 +30,8 @@ namespace tributary {
     return text;
 }
 
-/// A text of the user's for a message: printable, and not too long.
-[[nodiscard]] inline std::string quoted(std::string_view text) {
+/// A text of the user's for a message: in single quotes, printable, and not too long.
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
     constexpr std::size_t kLongest = 80;
     std::string shown = "'" + std::string(text.substr(0, kLongest));
     std::ranges::replace_if(
