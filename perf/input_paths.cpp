@@ -20,7 +20,7 @@
 #include <string_view>
 #include <thread>
 
-#include "daemon/pipeline/frame_stages.hpp"
+#include "daemon/base/options.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "daemon/base/file_uses.hpp"
+#include "daemon/base/options.hpp"
 #include "daemon/base/standard_streams.hpp"
 #include "daemon/base/startup_error.hpp"
-#include "daemon/pipeline/frame_stages.hpp"
 #include "daemon/port/trimming.hpp"
 
 namespace tributary {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/pipeline/frame_stages.hpp"
+#include "daemon/base/options.hpp"
 #include "daemon/pipeline/queue_worker.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "perf/support/ended_records.hpp"

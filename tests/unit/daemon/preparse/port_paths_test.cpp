@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/pipeline/frame_stages.hpp"
+#include "daemon/base/options.hpp"
 #include "daemon/port/dpdk_queue.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/packet_pool.hpp"
