@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "conf/address_rules.hpp"
+#include "conf/config_change.hpp"
 #include "conf/config_error.hpp"
 #include "conf/config_section.hpp"
+#include "conf/declared_tables.hpp"
 #include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
 #include "export/ipfix/encoder_options.hpp"
@@ -20,6 +22,7 @@
 #include "export/metering_process.hpp"
 #include "export/path_target.hpp"
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/table/closest.hpp"
 
 namespace tributary {
 namespace {
@@ -128,8 +131,8 @@ void refuse_options_records(const CollectorOptions& collector, const Section& se
     section.demand("options", collector.options == unset.options, no_options);
 }
 
-/// Whether some record of this collector has the element by which messages go to partitions.
-bool has_key_field(const Config& config, const CollectorOptions& collector) {
+/// Whether some record of the main table has the element by which messages go to partitions.
+bool has_key_field_of_main(const Config& config, const CollectorOptions& collector) {
     MeteringProcess metering{.layout = layout_of_flows(config.export_.fields, config.flows),
                              .key = config.flows.key};
     for (const InputOptions& input : config.inputs) {
@@ -141,6 +144,20 @@ bool has_key_field(const Config& config, const CollectorOptions& collector) {
         fields_named(collector.kafka.key_field, metering_as_sent(metering, collector).layout,
                      own.timestamps, element_choice(own, metering.elements_of(0)));
     return std::ranges::any_of(fields, [](const auto& field) { return field.has_value(); });
+}
+
+/// Whether some record of this collector has it.
+bool has_key_field(const Config& config, const CollectorOptions& collector) {
+    if (takes_table(collector, kMainTable) && has_key_field_of_main(config, collector)) {
+        return true;
+    }
+    const std::vector<TableDeclaration> tables = declared_tables_of(config, collector);
+    return std::ranges::any_of(tables, [&](const TableDeclaration& table) {
+        const auto compiled = compile_if_good(config, table);
+        // Of a table with a fault, that is told.
+        return compiled == nullptr ||
+               has_element(config, collector, *compiled, collector.kafka.key_field);
+    });
 }
 
 void check_key_field(const Config& config, CollectorOptions collector, const Section& section) {
@@ -212,10 +229,11 @@ void check_tls(const CollectorOptions& collector, const Section& section) {
                    " is missing; must be the file of the certificate that tls.key belongs to");
 }
 
-void check_direction(const CollectorOptions& collector, FlowDirection cache,
+void check_direction(const Config& config, const CollectorOptions& collector,
                      const Section& section) {
-    const bool is_paired = cache == FlowDirection::biflow;
-    section.demand("direction", is_paired || collector.direction != FlowDirection::biflow,
+    const bool are_paired =
+        config.flows.direction == FlowDirection::biflow || takes_biflows(config, collector);
+    section.demand("direction", are_paired || collector.direction != FlowDirection::biflow,
                    " is biflow, but flows.direction is uniflow; must be uniflow or inherit (or "
                    "flows.direction biflow)");
 }
@@ -311,6 +329,28 @@ void check_mtu(const CollectorOptions& collector, const FlowCacheOptions& flows,
                        " (templates of biflows are long)");
 }
 
+/// A template or a record that is longer than a message cannot be sent.
+void check_mtu_of_table(const Config& config, const CollectorOptions& collector,
+                        const TableDeclaration& table, const CompiledTable& compiled,
+                        const Section& section) {
+    const std::size_t least = least_message(config, collector, compiled);
+    section.demand("mtu", collector.transport != TransportKind::udp || collector.mtu >= least,
+                   " is " + std::to_string(collector.mtu) + ", but tables has " + table.name +
+                       "; must be at least " + std::to_string(least) +
+                       " (its templates and records are long)");
+}
+
+/// Without an element of the key, records of different flows look alike.
+void check_own_elements(const CollectorOptions& collector, const TableDeclaration& table,
+                        const CompiledTable& compiled, const Section& section) {
+    const std::vector<std::string> own = own_elements(compiled, true);
+    section.demand("tables", collector.enterprise_elements || own.empty(),
+                   " has " + table.name + ", whose key has " + listed(own) +
+                       ", but enterprise-elements is false; must be without this table, or "
+                       "enterprise-elements true (its flows could not be told apart without " +
+                       (own.size() == 1 ? "this element)" : "these elements)"));
+}
+
 void check_segmentation(const CollectorOptions& collector, const Section& section) {
     section.demand("udp-segmentation",
                    collector.transport == TransportKind::udp || !collector.udp_segmentation,
@@ -327,6 +367,51 @@ void check_rate(const CollectorOptions& collector, const Section& section) {
     section.demand("rate", rate == 0 || rate >= kSlowest,
                    " is " + std::to_string(rate) + "; must be auto, 0 or at least " +
                        std::to_string(kSlowest));
+}
+
+/// Which formats have a place for what a declared table has.
+void check_format_of_tables(const CollectorOptions& collector, const Section& section) {
+    const auto declared = std::ranges::find_if(
+        collector.tables, [](const std::string& name) { return name != kMainTable; });
+    const bool has_place = collector.format != RecordFormatKind::csv &&
+                           collector.format != RecordFormatKind::flowmessage;
+    if (has_place || declared == collector.tables.end()) {
+        return;
+    }
+    const bool is_kafka = collector.transport == TransportKind::kafka;
+    section.demand("tables", false,
+                   " has " + *declared + ", but format is " + format_name(collector.format) +
+                       "; must be main alone (or format " +
+                       (is_kafka ? "json, rawflow or ipfix" : "json or ipfix") +
+                       ": what a declared table has is in neither csv nor flowmessage, whose "
+                       "fields are always the same)");
+}
+
+/// A name of a table that the configuration does not have.
+void check_name_of_table(const Config& config, const std::string& name, const Section& section) {
+    std::vector<std::string> names{std::string(kMainTable)};
+    for (const TableDeclaration& table : config.tables) {
+        names.push_back(table.name);
+    }
+    const std::string like = closest(name, names);
+    section.demand("tables", std::ranges::find(names, name) != names.end(),
+                   " has " + name + ", but there is no such table; must be names of tables (" +
+                       listed(names) + ")" + (like.empty() ? "" : "; did you mean " + like + "?"));
+}
+
+/// Each table is one of the configuration, and can go to the collector.
+void check_tables_of(const Config& config, const CollectorOptions& collector,
+                     const Section& section) {
+    for (const std::string& name : collector.tables) {
+        check_name_of_table(config, name, section);
+    }
+    check_format_of_tables(collector, section);
+    for (const TableDeclaration& table : declared_tables_of(config, collector)) {
+        if (const auto compiled = compile_if_good(config, table)) {
+            check_own_elements(collector, table, *compiled, section);
+            check_mtu_of_table(config, collector, table, *compiled, section);
+        }
+    }
 }
 
 /// Where a collector's records go, for messages.
@@ -388,11 +473,15 @@ void check_alone(const Config& config, std::size_t index, const Section& section
     check_tls(collector, section);
     check_spool(collector, config.export_.mode, section);
     check_rate(collector, section);
-    if (!faults.is_unread("flows") && !faults.is_unread("export.fields")) {
+    if (!faults.is_unread("tables") && !faults.is_unread("fields")) {
+        check_tables_of(config, collector, section);
+    }
+    if (!faults.is_unread("flows") && !faults.is_unread("export.fields") &&
+        !faults.is_unread("tables") && !faults.is_unread("fields")) {
         check_key_field(config, collector, section);
     }
     if (!faults.is_unread("flows.direction") && !faults.is_unread("flows.tcp-analysis")) {
-        check_direction(collector, config.flows.direction, section);
+        check_direction(config, collector, section);
         check_mtu(collector, config.flows, section);
         check_segmentation(collector, section);
     }
@@ -454,6 +543,26 @@ void check_place_of_its_own(const std::vector<CollectorOptions>& collectors, std
     }
 }
 
+/// With failover each record must be able to go to each collector.
+void check_same_tables(const ExportOptions& options, std::size_t index, const YamlNode& root) {
+    const std::vector<std::string>& own = options.collectors[index].tables;
+    const std::vector<std::string>& first = options.collectors.front().tables;
+    const auto is_own = [&own](const std::string& name) {
+        return std::ranges::find(own, name) != own.end();
+    };
+    // Neither has a name twice.
+    if (options.mode != ExportMode::failover ||
+        (own.size() == first.size() && std::ranges::all_of(first, is_own))) {
+        return;
+    }
+    const std::string path = "export.collectors." + std::to_string(index) + ".tables";
+    refuse(place_of(root, path), path + " has " + listed(own) +
+                                     ", but export.mode is failover, and "
+                                     "export.collectors.0.tables has " +
+                                     listed(first) +
+                                     "; must be the same (each record can come to each collector)");
+}
+
 }  // namespace
 
 void check_collectors(const Config& config, const YamlNode& root, Faults& faults) {
@@ -463,6 +572,7 @@ void check_collectors(const Config& config, const YamlNode& root, Faults& faults
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string at = "export.collectors." + std::to_string(i);
         check_alone(config, i, Section(root, at, faults), faults);
+        faults.among("export.collectors", [&] { check_same_tables(config.export_, i, root); });
         faults.among(at, [&] { check_spool_of_its_own(collectors, i, root); });
         faults.among(at, [&] { check_place_of_its_own(collectors, i, root); });
     }

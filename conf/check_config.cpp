@@ -174,6 +174,19 @@ void check_cores(const Config& config, const YamlNode& root, Faults& faults) {
     }
 }
 
+/// Biflows are those of the main table, or of a declared one.
+void check_initiator(const Config& config, const YamlNode& root, Faults& faults) {
+    const bool has_biflows = config.flows.direction == FlowDirection::biflow ||
+                             faults.is_unread("tables") ||
+                             std::ranges::any_of(config.tables, [](const TableDeclaration& table) {
+                                 return table.direction == FlowDirection::biflow;
+                             });
+    Section(root, "flows", faults)
+        .demand("initiator-by-port", !config.flows.initiator_by_port || has_biflows,
+                " is true, but flows.direction is uniflow; must be false (or flows.direction "
+                "biflow)");
+}
+
 void demand_parser(ParseMode mode, const char* key, const YamlNode& root) {
     if (mode == ParseMode::unified_header) {
         refuse(place_of(root, key), std::string(key) +
@@ -210,11 +223,6 @@ void complete_collectors(Config& config) {
 
 void check_flows(const Config& config, const YamlNode& root, Faults& faults) {
     const Section section(root, "flows", faults);
-    section.demand(
-        "initiator-by-port",
-        !config.flows.initiator_by_port || config.flows.direction != FlowDirection::uniflow,
-        " is true, but flows.direction is uniflow; must be false (or flows.direction "
-        "biflow)");
     section.demand("tunnel-in-key",
                    config.flows.key.extension != KeyExtension::tunnel ||
                        config.flows.tunnel != TunnelMode::outer,
@@ -252,6 +260,7 @@ void check_read(const Config& config, const YamlNode& root, Faults& faults) {
 }
 
 void check_offline(const Config& config, const YamlNode& root, Faults& faults) {
+    check_initiator(config, root, faults);
     if (config.read.parse == ParseMode::unified_header) {
         check_unified_headers(config, "read.parse", root, faults);
     }
@@ -288,6 +297,7 @@ void check_preparse_captures(const Config& config, const YamlNode& root) {
 }
 
 void check_probe(const Config& config, const YamlNode& root, Faults& faults) {
+    check_initiator(config, root, faults);
     check_inputs(config, root, faults);
     check_collectors(config, root, faults);
     check_cores(config, root, faults);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "conf/declared_tables.hpp"
 #include "conf/export_keys.hpp"
 #include "conf/key.hpp"
 
@@ -84,8 +85,8 @@ std::string path_of(std::size_t collector) {
 CollectorOptions effective(const Config& config, std::size_t index) {
     CollectorOptions own = config.export_.collectors[index];
     own.timestamps = own.timestamps.value_or(config.export_.timestamps);
-    own.direction = own.direction.value_or(config.flows.direction);
-    if (config.flows.direction == FlowDirection::uniflow) {
+    own.direction = own.direction.value_or(FlowDirection::biflow);
+    if (!takes_biflows(config, own)) {
         own.direction = FlowDirection::uniflow;
     }
     if (config.export_.options_interval.count() == 0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conf/config_change.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -37,14 +39,22 @@ std::map<std::string, Apply> differences(const Config& running, const Config& wa
     return differing;
 }
 
+/// The name of a changed setting: that of its list, if the place of an item there does not identify
+/// the item, because one before it may be gone.
+std::string name_of_change(const std::string& path) {
+    constexpr std::array<std::string_view, 3> kLists{"export.collectors", "fields", "tables"};
+    const auto* const list = std::ranges::find_if(kLists, [&path](std::string_view name) {
+        return path == name || path.starts_with(std::string(name) + ".");
+    });
+    return list == kLists.end() ? path : std::string(*list);
+}
+
 }  // namespace
 
 ConfigChange compare(const Config& running, const Config& wanted) {
     ConfigChange change;
     for (const auto& [path, apply] : differences(running, wanted)) {
-        constexpr std::string_view kCollectors = "export.collectors";
-        // Its place in the list does not identify a collector: one before it may be gone.
-        const std::string name = path.starts_with(kCollectors) ? std::string(kCollectors) : path;
+        const std::string name = name_of_change(path);
         std::vector<std::string>& list =
             apply == Apply::at_restart ? change.needs_restart : change.reloadable;
         if (list.empty() || list.back() != name) {

@@ -12,7 +12,7 @@ namespace tributary {
 
 /// The keys in which a new configuration differs from a probe's present one.
 struct ConfigChange {
-    /// `export.collectors` as a whole.
+    /// `export.collectors`, `fields` and `tables` as a whole.
     std::vector<std::string> reloadable;     ///< can change while packets come
     std::vector<std::string> needs_restart;  ///< determine memory, threads, NICs or addresses
     std::set<Apply> ways;                    ///< how the reloadable ones are applied

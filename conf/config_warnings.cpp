@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "conf/collector_profiles.hpp"
+#include "conf/table_warnings.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "flowcache/table/closest.hpp"
 
@@ -229,9 +230,8 @@ std::vector<std::string> warnings_about(const Config& config) {
     warn_of_idle_packet_keys(config.read, "read", warnings);
     warn_of_idle_export_keys(config.export_, warnings);
     warn_of_collectors(config, warnings);
-    for (std::string& line : profile_warnings(config)) {
-        warnings.push_back(std::move(line));
-    }
+    std::ranges::move(profile_warnings(config), std::back_inserter(warnings));
+    std::ranges::move(table_warnings(config), std::back_inserter(warnings));
     return warnings;
 }
 

@@ -9,6 +9,7 @@
 #include "conf/collector_profiles.hpp"
 #include "conf/keys.hpp"
 #include "conf/scalars.hpp"
+#include "conf/table_keys.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -123,7 +124,14 @@ constexpr std::string_view kIntroduction =
     "of the probe. A\n"
     "key that has no effect beside the others, such as a `trim-length` without `parse: trimmed`, "
     "is\n"
-    "a warning.\n";
+    "a warning.\n"
+    "\n"
+    "`tables` declares tables of flows beside the main one, which `flows` is about, and `fields`\n"
+    "fields of packets that they name, by their places. The packets of a table are those that are\n"
+    "metered: what inputs filter, or leave out by sampling, is in none. Where a table has a field\n"
+    "of `fields`, all inputs have the same `parse` and `trim-length`. Where one has unified\n"
+    "headers, no table has a filter, nor a field that those do not carry (docs/fields.md). With\n"
+    "`export.mode: failover` all collectors have the same `tables`.\n";
 
 constexpr std::string_view kReloadNote =
     "\n"
@@ -153,6 +161,8 @@ std::string_view key_introduction() { return kIntroduction; }
 std::vector<Setting> documented_keys() {
     Config example;
     example.inputs.resize(1);
+    example.fields.push_back(blank<OwnField>());
+    example.tables.push_back(blank<TableDeclaration>());
     example.export_.collectors.resize(1);
     std::vector<Setting> keys = settings_of(example);
     for (Setting& key : keys) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "conf/kafka_keys.hpp"
 #include "conf/rules.hpp"
 #include "conf/yaml_tree.hpp"
+#include "flowcache/table/table_declaration.hpp"
 
 namespace tributary {
 namespace {
@@ -182,10 +184,23 @@ std::vector<Key<CollectorOptions>> place_keys() {
     };
 }
 
+/// Whether it has names of tables, each once.
+bool are_tables(const std::vector<std::string>& names) {
+    const std::set<std::string_view> different(names.begin(), names.end());
+    return !names.empty() && different.size() == names.size() &&
+           std::ranges::all_of(names, is_table_name);
+}
+
 /// The data for a collector.
 std::vector<Key<CollectorOptions>> content_keys() {
     using O = CollectorOptions;
     return {
+        value("tables",
+              text_list(&O::tables, "a list of names of tables, at least one, and none twice",
+                        are_tables),
+              "the tables whose records this collector gets: main, which every probe has, and "
+              "those of `tables` by their names. Each has a record of the same packet, so that a "
+              "collector that adds up all its records counts packets once for each"),
         value("observation-domain",
               or_inherit(&O::observation_domain,
                          whole_number(&OneValue<std::uint32_t>::value, 0, kMost32)),
@@ -216,7 +231,9 @@ std::vector<Key<CollectorOptions>> content_keys() {
               "(pmacct), without the flags beyond CWR"),
         value("enterprise-elements", flag(&O::enterprise_elements),
               "records for this collector have tributary's own elements, and ntop's where they are "
-              "wanted; false is for one that drops records with elements that it does not know"),
+              "wanted; false is for one that drops records with elements that it does not know: "
+              "values of declared tables that are such elements are left out, and a table whose "
+              "key has one cannot go to it"),
         value("cert-elements", flag(&O::cert_elements),
               "TCP flags for this collector as CERT's unionTCPFlags too (enterprise 6871), and its "
               "reverse, as YAF sends them"),
@@ -276,13 +293,27 @@ Key<CollectorOptions> profile_key() {
     return key;
 }
 
+/// The groups that export.fields may name: not those of declared tables, which a probe that runs
+/// has too.
+std::vector<FieldGroupId> choosable_groups() {
+    std::vector<FieldGroupId> groups;
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        if (field_group(id).chosen_by != ChosenBy::table) {
+            groups.push_back(id);
+        }
+    }
+    return groups;
+}
+
 /// Applies one word of export.fields. @return  whether it is a known one
 bool take_field(std::string_view text, FieldGroups& whole, PartialGroups& partial) {
-    if (const auto group = find_field_group(text)) {
-        whole.set(*group);
-        return true;
+    for (const FieldGroupId id : choosable_groups()) {
+        if (field_group(id).name == text) {
+            whole.set(id);
+            return true;
+        }
     }
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    for (const FieldGroupId id : choosable_groups()) {
         const std::span<const FieldElement> elements = field_group(id).elements;
         const auto found = std::ranges::find_if(elements, [text](const FieldElement& element) {
             return element.may_be_chosen && text == element.name;
@@ -336,9 +367,9 @@ std::string fields_yaml(const ExportOptions& options) {
 /// The groups, "extremes, layer2 or ..".
 std::string groups_text() {
     std::string text;
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        const bool is_last = id + 1 == field_group_count();
-        text += id == 0 ? "" : (is_last ? " or " : ", ");
+    const std::vector<FieldGroupId> groups = choosable_groups();
+    for (const FieldGroupId id : groups) {
+        text += text.empty() ? "" : (id == groups.back() ? " or " : ", ");
         text += field_group(id).name;
     }
     return text;

@@ -67,6 +67,13 @@ struct Rule {
     std::function<std::optional<EntryFault>(const YamlNode&)> entry_fault{};
 };
 
+/// The options of a section, or of a list's item, before their keys are read. Those of a kind that
+/// takes what is left out from elsewhere are a specialisation (table_keys.hpp).
+template <class Owner>
+[[nodiscard]] Owner blank() {
+    return {};
+}
+
 /// One row: reads its value from YAML, and lists itself as settings.
 template <class Owner>
 struct Key {
@@ -185,7 +192,7 @@ Key<Owner> value(const std::string& name, const Rule<Owner>& rule, const std::st
                 if (const auto fault = entry_fault_in(node, rule)) {
                     refuse_entry(*fault, path);
                 } else {
-                    refuse_value(node, setting(Owner{}, path), help_with(node, rule));
+                    refuse_value(node, setting(blank<Owner>(), path), help_with(node, rule));
                 }
             },
         .list = [setting](
@@ -226,7 +233,7 @@ Key<Owner> list_of(const std::string& name, std::vector<Item> Owner::*member,
                 [member, keys](const YamlNode& node, const std::string& path, Owner& owner,
                                Faults& faults) {
                     require_kind(node, YamlNode::Kind::list, path);
-                    (owner.*member).resize(node.entries.size());
+                    (owner.*member).assign(node.entries.size(), blank<Item>());
                     for (std::size_t i = 0; i < node.entries.size(); ++i) {
                         read_item(node.entries[i].value, join_path(path, std::to_string(i)), keys,
                                   (owner.*member)[i], faults);

@@ -7,6 +7,7 @@
 
 #include "conf/export_keys.hpp"
 #include "conf/rules.hpp"
+#include "conf/table_keys.hpp"
 
 namespace tributary {
 namespace {
@@ -18,13 +19,6 @@ auto parse_mode(ParseMode Options::*member) {
     return choice(member, {{"full", ParseMode::full},
                            {"trimmed", ParseMode::trimmed},
                            {"unified-header", ParseMode::unified_header}});
-}
-
-/// libpcap checks the expression later (daemon/filter/packet_filter.hpp).
-template <class Options>
-auto filter_text(std::string Options::*member) {
-    constexpr std::size_t kLongestFilter = 4096;
-    return text(member, "a filter expression in pcap syntax or \"\"", is_any_text, kLongestFilter);
 }
 
 Rule<InputOptions> device_text(std::string InputOptions::*member) {
@@ -271,6 +265,8 @@ std::vector<Key<Config>> config_keys() {
     return {
         list_of("inputs", &Config::inputs, input_keys(), Apply::at_restart),
         section("flows", &Config::flows, flow_keys(), Apply::at_restart),
+        list_of("fields", &Config::fields, own_field_keys(), Apply::at_restart),
+        list_of("tables", &Config::tables, table_keys(), Apply::at_restart),
         section("export", &Config::export_, export_keys(), Apply::to_export),
         section("cores", &Config::cores, core_keys(), Apply::at_restart),
         section("read", &Config::read, read_keys(), Apply::at_restart),

@@ -9,6 +9,7 @@
 
 #include "conf/check_collectors.hpp"
 #include "conf/check_config.hpp"
+#include "conf/check_tables.hpp"
 #include "conf/config_warnings.hpp"
 #include "conf/keys.hpp"
 #include "conf/overrides.hpp"
@@ -30,20 +31,29 @@ void remove_collectors(YamlNode& root) {
     }
 }
 
+/// What only flows have.
+void remove_tables(YamlNode& root) {
+    remove_key(root, "tables");
+    remove_key(root, "fields");
+}
+
 void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faults) {
     switch (use) {
         case ConfigUse::probe:
             complete_inputs(config);
             complete_collectors(config);
             check_probe(config, root, faults);
+            check_tables_of_inputs(config, root, faults);
             break;
         case ConfigUse::offline:
             check_offline(config, root, faults);
+            check_tables_of_captures(config, root, faults);
             break;
         case ConfigUse::captures_to_collectors:
             complete_collectors(config);
             check_offline(config, root, faults);
             check_collectors(config, root, faults);
+            check_tables_of_captures(config, root, faults);
             break;
         case ConfigUse::preparse_device:
             complete_inputs(config);
@@ -54,6 +64,10 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
             check_preparse(config, root);
             check_preparse_captures(config, root);
     }
+}
+
+bool is_of_preparse(ConfigUse use) {
+    return use == ConfigUse::preparse_device || use == ConfigUse::preparse_captures;
 }
 
 bool is_of_captures(ConfigUse use) {
@@ -79,10 +93,14 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     if (use != ConfigUse::probe && use != ConfigUse::captures_to_collectors) {
         remove_collectors(root);
     }
+    if (is_of_preparse(use)) {
+        remove_tables(root);
+    }
     LoadedConfig loaded;
     faults.in({}, [&] { read_section(root, {}, config_keys(), loaded.config, faults); });
     faults.end_of_reading();
     keep_own_log(loaded, root, use);
+    complete_tables(loaded.config);
     check_flows(loaded.config, root, faults);
     check_export(loaded.config, root, faults);
     check_read(loaded.config, root, faults);

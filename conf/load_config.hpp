@@ -22,8 +22,10 @@ enum class ConfigUse {
     /// `log.file` that is not from the command line.
     offline,
     captures_to_collectors,  ///< the same, with the collectors of the command line
-    preparse_device,    ///< `tributary preparse --from`: no collector, and no input but its own
-    preparse_captures,  ///< `tributary preparse --read`: neither collector nor input
+    /// `tributary preparse --from`: no collector, and no input but its own. It makes no flows, so
+    /// `tables` and `fields` are ignored unread.
+    preparse_device,
+    preparse_captures,  ///< `tributary preparse --read`: the same, and no input either
 };
 
 struct LoadedConfig {
@@ -60,8 +62,8 @@ using FurtherCheck = std::function<void(const Config&, const YamlNode& root, Fau
 
 /// The configuration of `tributary preparse`: how packets are parsed.
 ///
-/// @param path    of a file; its inputs and collectors are ignored unread. Empty: no file, all
-///                defaults
+/// @param path    of a file; its inputs, collectors, tables and own fields are ignored unread.
+///                Empty: no file, all defaults
 /// @param device  becomes the one input, inputs.0 for `sets`; nullopt: packets come from captures
 /// @errors        ConfigError, also when the file cannot be read
 [[nodiscard]] LoadedConfig preparse_config(const std::string& path,

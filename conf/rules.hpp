@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conf/address_rules.hpp"
@@ -273,6 +274,54 @@ Rule<Owner> text(std::string Owner::*member, const std::string& limits,
             },
         .yaml = [=](const Owner& owner) { return quoted(owner.*member); },
         .advice = [=](std::string_view text) { return unprintable_in(text, longest); }};
+}
+
+/// A pcap filter. libpcap checks it later (daemon/filter/filter_check.hpp).
+template <class Owner>
+Rule<Owner> filter_text(std::string Owner::*member) {
+    constexpr std::size_t kLongestFilter = 4096;
+    return text(member, "a filter expression in pcap syntax or \"\"", is_any_text, kLongestFilter);
+}
+
+/// The texts of a list.
+///
+/// @return  nothing: it is no list, or one of them is not printable, or longer than kLongestText
+inline std::optional<std::vector<std::string>> texts_of(const YamlNode& node) {
+    if (node.kind != YamlNode::Kind::list) {
+        return std::nullopt;
+    }
+    std::vector<std::string> texts;
+    for (const YamlEntry& entry : node.entries) {
+        if (!is_scalar(entry.value) || !is_printable(entry.value.text)) {
+            return std::nullopt;
+        }
+        texts.push_back(entry.value.text);
+    }
+    return texts;
+}
+
+/// A list of texts that satisfies `is_good`.
+template <class Owner>
+Rule<Owner> text_list(std::vector<std::string> Owner::*member, const std::string& limits,
+                      bool (*is_good)(const std::vector<std::string>&)) {
+    return {.limits = limits,
+            .accept =
+                [=](const YamlNode& node, Owner& owner) {
+                    auto texts = texts_of(node);
+                    if (!texts || !is_good(*texts)) {
+                        return false;
+                    }
+                    owner.*member = *std::move(texts);
+                    return true;
+                },
+            .yaml =
+                [=](const Owner& owner) {
+                    std::string list;
+                    for (const std::string_view each : owner.*member) {
+                        list += (list.empty() ? "" : ", ") + quoted(each);
+                    }
+                    return "[" + list + "]";
+                }};
 }
 
 /// `auto` (no core in the list), one core, or a list of at most `most` of them.

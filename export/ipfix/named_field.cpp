@@ -38,7 +38,9 @@ std::vector<std::string> field_names() {
         add(each.element);
     }
     for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        std::ranges::for_each(field_group(id).elements, add);
+        if (field_group(id).chosen_by != ChosenBy::table) {
+            std::ranges::for_each(field_group(id).elements, add);
+        }
     }
     names.erase("");
     return {names.begin(), names.end()};

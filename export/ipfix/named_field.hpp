@@ -13,8 +13,9 @@
 namespace tributary {
 
 /// The names by which a configuration can choose a field of records, sorted, each once: those of
-/// all elements but reverse ones, and for two elements with the addresses of IPv4 and IPv6 one more
-/// name, as columns of CSV have it: sourceIPAddress of sourceIPv4Address and sourceIPv6Address.
+/// all elements but reverse ones and those that only declared tables have, and for two elements
+/// with the addresses of IPv4 and IPv6 one more name, as columns of CSV have it: sourceIPAddress of
+/// sourceIPv4Address and sourceIPv6Address.
 [[nodiscard]] std::vector<std::string> field_names();
 
 /// The name of an address, whichever of the two IP versions it is of; empty: the element is no

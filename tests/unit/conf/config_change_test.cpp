@@ -107,6 +107,38 @@ TEST_CASE("config change: items of lists come and go", "[conf][unit]") {
     CHECK_FALSE(compare(one_input(), more).needs_restart.empty());
 }
 
+TEST_CASE("config change: tables and fields come, change and go with a restart", "[conf][unit]") {
+    Config with = one_input();
+    with.fields = {{.name = "x"}, {.name = "y"}};
+    with.tables = {{.name = "a", .filter = {}, .key = {"x"}, .values = {}},
+                   {.name = "b", .filter = {}, .key = {"y"}, .values = {}}};
+    const Keys both{"fields", "tables"};
+    CHECK(compare(one_input(), with).needs_restart == both);
+    CHECK(compare(with, one_input()).needs_restart == both);
+    CHECK(compare(one_input(), with).reloadable.empty());
+    Config wanted = with;
+    wanted.tables[1].values = {"max(x)"};
+    CHECK(compare(with, wanted).needs_restart == Keys{"tables"});
+    wanted.tables.pop_back();
+    CHECK(compare(with, wanted).needs_restart == Keys{"tables"});
+    CHECK(compare(wanted, with).needs_restart == Keys{"tables"});
+    wanted = with;
+    wanted.fields.push_back({.name = "z"});
+    CHECK(compare(with, wanted).needs_restart == Keys{"fields"});
+    CHECK(compare(with, with).needs_restart.empty());
+}
+
+TEST_CASE("config change: a collector takes other tables by a reload", "[conf][unit]") {
+    Config running = one_input();
+    running.tables = {{.name = "a", .filter = {}, .key = {"ipVersion"}, .values = {}}};
+    Config wanted = running;
+    wanted.export_.collectors[0].tables = {"main", "a"};
+    const ConfigChange change = compare(running, wanted);
+    CHECK(change.reloadable == Keys{"export.collectors"});
+    CHECK(change.needs_restart.empty());
+    CHECK(change.ways == std::set{Apply::to_export});
+}
+
 TEST_CASE("listed: words in one line", "[conf][unit]") {
     CHECK(listed({}).empty());
     CHECK(listed({"a"}) == "a");

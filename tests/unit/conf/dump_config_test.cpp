@@ -51,6 +51,8 @@ flows:
   tcp-analysis: false
   tcp-duplicate-time: 1
   tcp-retransmission-time: 0
+fields: []
+tables: []
 export:
   observation-domain: 1
   probe:
@@ -87,6 +89,7 @@ export:
       compression: lz4
       properties: {}
       secrets: {}
+      tables: ["main"]
       observation-domain: inherit
       timestamps: inherit
       direction: inherit

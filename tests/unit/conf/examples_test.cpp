@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "conf/declared_tables.hpp"
 #include "tests/unit/conf/config_harness.hpp"
 
 namespace tributary {
@@ -27,7 +28,7 @@ TEST_CASE("examples: each is a probe without warnings", "[conf][unit]") {
         CHECK(loaded.warnings.empty());
         ++count;
     }
-    CHECK(count == 8);
+    CHECK(count == 9);
 }
 
 TEST_CASE("examples: the minimal one sends by UDP to port 4739", "[conf][unit]") {
@@ -74,6 +75,22 @@ TEST_CASE("examples: rotated files are compressed", "[conf][unit]") {
     const FileRotation rotation = example("rotation.yaml").export_.collectors.at(0).rotation;
     CHECK(rotation.is_on());
     CHECK(rotation.command == "zstd --quiet --rm");
+}
+
+TEST_CASE("examples: subnets go to a collector of their own, DNS into a file", "[conf][unit]") {
+    const Config config = example("tables.yaml");
+    REQUIRE(config.tables.size() == 2);
+    const auto key_of = [&config](std::size_t table) {
+        return compile_if_good(config, config.tables[table])->key();
+    };
+    CHECK(key_of(0).source == AddressPrefix{24, 56});
+    CHECK(key_of(0).ingress_interface);
+    CHECK(key_of(1).extension == KeyExtension::declared);
+    CHECK(config.tables[1].direction == FlowDirection::biflow);
+    CHECK(config.tables[0].idle_timeout == config.flows.idle_timeout);
+    CHECK(config.fields.at(0).when == "udp port 53");
+    CHECK(config.export_.collectors.at(1).tables == std::vector<std::string>{"subnets"});
+    CHECK(config.export_.collectors.at(2).tables == std::vector<std::string>{"main", "dns"});
 }
 
 TEST_CASE("examples: two probes on one machine share nothing", "[conf][unit]") {

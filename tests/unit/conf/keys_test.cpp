@@ -389,6 +389,8 @@ TEST_CASE("telemetry: ADDRESS:PORT or nothing", "[conf][unit]") {
 TEST_CASE("keys: each has help and limits, and no two are the same", "[conf][unit]") {
     Config config;
     config.inputs.resize(1);
+    config.fields.resize(1);
+    config.tables.resize(1);
     config.export_.collectors.resize(1);
     std::set<std::string> paths;
     for (const Setting& setting : settings_of(config)) {
@@ -399,6 +401,8 @@ TEST_CASE("keys: each has help and limits, and no two are the same", "[conf][uni
         CHECK_FALSE(setting.value.empty());
     }
     CHECK(paths.contains("inputs.0.device"));
+    CHECK(paths.contains("fields.0.when"));
+    CHECK(paths.contains("tables.0.key"));
     CHECK(paths.contains("export.collectors.0.mtu"));
 }
 
