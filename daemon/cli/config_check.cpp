@@ -5,11 +5,14 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "conf/config_change.hpp"
 #include "conf/export_keys.hpp"
 #include "conf/kafka_keys.hpp"
 #include "conf/load_config.hpp"
@@ -85,6 +88,56 @@ std::string flows_line(const FlowCacheOptions& flows) {
     return line("flows", details);
 }
 
+/// Name, place and type of a field of the user's own.
+///
+/// @param execution  of the filter of packets that have it, if there is one
+std::string own_field_line(const OwnField& field, const std::string& execution) {
+    Details details{fmt::format("{} is {} octet{} from {} + {}", field.name, field.octets,
+                                field.octets == 1 ? "" : "s", name_of(field.from), field.offset),
+                    std::string(name_of(field.as))};
+    if (!field.when.empty()) {
+        details.push_back(fmt::format("when {} ({})", shown(field.when), execution));
+    }
+    return line("field", details);
+}
+
+std::string counted(std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string table_line(const TableDeclaration& table, const std::string& execution) {
+    Details details{table.name + ": " + counted(table.key.size(), "key field"),
+                    counted(table.values.size(), "value"),
+                    fmt::format("at most {} flows in each queue", table.max_flows),
+                    table.direction == FlowDirection::biflow ? "biflows" : "uniflows",
+                    fmt::format("idle timeout {} s", table.idle_timeout.count()),
+                    fmt::format("active timeout {} s", table.active_timeout.count())};
+    if (!table.filter.empty()) {
+        details.push_back(fmt::format("filter {} ({})", shown(table.filter), execution));
+    }
+    return line("table", details);
+}
+
+/// @return  empty: no such filter
+std::string execution_of(const std::string& path, const FilterExecutions& executions) {
+    const auto found = executions.find(path);
+    return found == executions.end() ? std::string() : found->second;
+}
+
+/// The flows of all tables.
+std::string flows_lines(const Config& config, const FilterExecutions& executions) {
+    std::string lines = flows_line(config.flows);
+    for (std::size_t field = 0; field < config.fields.size(); ++field) {
+        lines += own_field_line(config.fields[field],
+                                execution_of(field_filter_path(field), executions));
+    }
+    for (std::size_t table = 0; table < config.tables.size(); ++table) {
+        lines +=
+            table_line(config.tables[table], execution_of(table_filter_path(table), executions));
+    }
+    return lines;
+}
+
 std::string mode_text(ExportMode mode, std::size_t collectors) {
     if (collectors == 1) {
         return "all records to one collector";
@@ -105,10 +158,19 @@ std::string spool_text(const SpoolOptions& spool) {
                        spool.max_octets >> 20U);
 }
 
+/// Whether it gets other tables than the main one alone.
+bool has_chosen_tables(const CollectorOptions& collector) {
+    return collector.tables != CollectorOptions{}.tables;
+}
+
 std::string collector_line(const CollectorOptions& collector) {
     Details details{shown(describe(collector)), "format " + format_name(collector.format)};
     if (collector.transport == TransportKind::kafka) {
         details.push_back("key " + key_name(collector.kafka));
+    }
+    if (has_chosen_tables(collector)) {
+        details.push_back(fmt::format("table{} {}", collector.tables.size() == 1 ? "" : "s",
+                                      listed(collector.tables)));
     }
     if (collector.direction == FlowDirection::uniflow) {
         details.emplace_back("biflows are split into uniflows");
@@ -129,7 +191,11 @@ std::string collector_line(const CollectorOptions& collector) {
 }
 
 std::string export_lines(const ExportOptions& options) {
-    std::string lines = line("export", {mode_text(options.mode, options.collectors.size())});
+    Details details{mode_text(options.mode, options.collectors.size())};
+    if (std::ranges::any_of(options.collectors, has_chosen_tables)) {
+        details.emplace_back("of the tables that it names");
+    }
+    std::string lines = line("export", details);
     for (const CollectorOptions& collector : options.collectors) {
         lines += collector_line(collector);
     }
@@ -148,12 +214,6 @@ std::string socket_of(const ControlOptions& control) {
     return control.socket == "auto" ? default_control_socket() : control.socket;
 }
 
-/// @return  empty: no such filter
-std::string execution_of(const std::string& path, const FilterExecutions& executions) {
-    const auto found = executions.find(path);
-    return found == executions.end() ? std::string() : found->second;
-}
-
 }  // namespace
 
 std::string summary_of(const Config& config, ConfigUse use, const FilterExecutions& executions) {
@@ -161,7 +221,7 @@ std::string summary_of(const Config& config, ConfigUse use, const FilterExecutio
         Details details{"from captures"};
         add_packets(config.read, execution_of("read.filter", executions), details);
         const bool has_collectors = use == ConfigUse::captures_to_collectors;
-        return line("packets", details) + flows_line(config.flows) +
+        return line("packets", details) + flows_lines(config, executions) +
                (has_collectors ? export_lines(config.export_) : std::string());
     }
     std::string lines;
@@ -169,7 +229,7 @@ std::string summary_of(const Config& config, ConfigUse use, const FilterExecutio
         lines += input_line(config.inputs[input], execution_of(filter_path(input), executions));
     }
     const std::uint64_t memory = octets_of(memory_of(plan_probe(config), config));
-    return lines + flows_line(config.flows) +
+    return lines + flows_lines(config, executions) +
            line("memory", {fmt::format("{} MiB for caches and packet buffers", memory >> 20U)}) +
            export_lines(config.export_) +
            setting_line("telemetry", config.telemetry.listen, "is not served") +

@@ -11,11 +11,16 @@ namespace tributary {
 
 /// The path of the key of an input's filter.
 [[nodiscard]] std::string filter_path(std::size_t input);
+/// The same of a declared table.
+[[nodiscard]] std::string table_filter_path(std::size_t table);
+/// The path of `when` of a field of the user's own.
+[[nodiscard]] std::string field_filter_path(std::size_t field);
 
 /// How each filter is run, by the path of its key, in words of PacketFilter::execution().
 using FilterExecutions = std::map<std::string, std::string>;
 
-/// Checks the filters of a configuration, without asking a resolver for their host names.
+/// Checks the filters of a configuration, of its inputs, captures, tables and own fields, without
+/// asking a resolver for their host names.
 ///
 /// @param root    of the configuration's text
 /// @param faults  gets the filters that libpcap refuses

@@ -258,6 +258,43 @@ class Topics(CheckCase):
                       lines[0])
 
 
+class Tables(CheckCase):
+    TABLES = """fields: [{name: dnsId, from: l4, offset: 8, as: unsigned16, when: udp port 53}]
+tables:
+  - {name: subnets, filter: "not net 10.0.0.0/8", key: [sourceAddress/24/56, ipDiffServCodePoint], values: [max(ipTTL)]}
+  - {name: dns, key: [sourceAddress, destinationAddress, dnsId], direction: biflow, max-flows: 2k, idle-timeout: 5}
+"""
+
+    def test_the_summary_has_tables_fields_and_who_gets_which(self):
+        out, lines = self.check_both(self.path("probe.yaml", PROBE + self.TABLES + """export:
+  collectors:
+    - {host: 192.0.2.1}
+    - {host: 192.0.2.2, tables: [main, subnets, dns]}
+"""))
+        self.assertEqual(lines, [])
+        for words in (r"field      dnsId is 2 octets from l4 \+ 8, unsigned16, when udp port 53 \((compiled|interpreted).*\)",
+                      r"table      subnets: 2 key fields, 1 value, at most 100000 flows in each queue, uniflows, idle timeout 30 s, "
+                      r"active timeout 300 s, filter not net 10\.0\.0\.0/8 \((compiled|interpreted).*\)",
+                      r"table      dns: 3 key fields, 0 values, at most 2000 flows in each queue, biflows, idle timeout 5 s, "
+                      r"active timeout 300 s",
+                      r"export     all records to each of 2 collectors, of the tables that it names",
+                      r"           udp 192\.0\.2\.1:4739, format ipfix",
+                      r"           udp 192\.0\.2\.2:4739, format ipfix, tables main, subnets and dns"):
+            self.assertRegex(out, r"(?m)^  %s$" % words)
+
+    def test_mistakes_are_told_at_their_keys(self):
+        lines = self.told(PROBE + self.TABLES.replace("ipDiffServCodePoint", "dscp").replace("udp port 53", "udp prot 53").replace(
+            "not net", "not nett") + "export: {collectors: [{host: 192.0.2.1, tables: [main, dnss]}]}\n")
+        expected = ("4: fields.0.when is udp prot 53; must be a filter expression in pcap syntax ",
+                    "6: tables.0.filter is not nett 10.0.0.0/8; must be a filter expression in pcap syntax ",
+                    "6: tables.0.key: 'dscp': there is no such field",
+                    "8: export.collectors.0.tables has dnss, but there is no such table; must be names of tables (main, subnets "
+                    "and dns); did you mean dns?")
+        self.assertEqual(len(lines), len(expected), lines)
+        for words in expected:
+            self.assertEqual(len([line for line in lines if "probe.yaml:" + words in line]), 1, (words, lines))
+
+
 class ProbeName(CheckCase):
     def test_text_of_255_octets(self):
         collector = "export: {probe: {name: %s}, collectors: [{transport: tcp, host: 127.0.0.1, port: 5170, format: flowmessage}]}\n"
