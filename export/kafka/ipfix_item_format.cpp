@@ -49,7 +49,8 @@ IpfixItemFormat::IpfixItemFormat(const ExportOptions& options, const CollectorOp
       lanes_(collector.kafka.key == KafkaKey::none ? 1 : kLanes),
       key_octets_(collector.kafka.key == KafkaKey::none ? 0 : kKeyOctets),
       numbering_(lanes_),
-      ipfix_(kMostItem) {
+      ipfix_(kMostItem),
+      flow_shares_(flow_shares(metering)) {
     const ExportOptions own =
         encoder_options(options, without_options_records(collector), metering);
     for (std::size_t index = 0; index < metering.layouts().size(); ++index) {
@@ -107,7 +108,7 @@ IpfixItemFormat::Growth IpfixItemFormat::growth_of(Encoding& to, const std::byte
 
 AppendResult IpfixItemFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {
     Encoding& to = *encodings_[open.layout];
-    const std::size_t number = lanes_ == 1 ? 0 : flow_share_.of(record) % lanes_;
+    const std::size_t number = lanes_ == 1 ? 0 : flow_shares_[open.layout].of(record) % lanes_;
     Lane& lane = to.lanes[number];
     const Growth growth = growth_of(to, record, number);
     const bool begins_item = lane.octets == 0 || lane.octets + growth.in_item > kMostItem;

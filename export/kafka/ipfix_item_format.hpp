@@ -133,8 +133,8 @@ private:
     std::vector<std::unique_ptr<Encoding>> encodings_;  ///< by layout
     std::vector<MessageNumbering> numbering_;           ///< by lane
     std::vector<std::byte> ipfix_;                      ///< kMostItem: a message before its frame
-    FlowShare flow_share_;
-    std::uint32_t turn_{};  ///< of the next item without a key
+    std::vector<FlowShare> flow_shares_;                ///< by layout
+    std::uint32_t turn_{};                              ///< of the next item without a key
 };
 
 }  // namespace tributary

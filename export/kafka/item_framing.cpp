@@ -31,7 +31,8 @@ ItemFraming::ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
       key_(key),
       field_(std::move(field)),
       most_key_octets_(most_key_octets(key, field_)),
-      layouts_(metering.layouts()) {}
+      layouts_(metering.layouts()),
+      flow_shares_(flow_shares(metering)) {}
 
 std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded,
                                   const FramedRecord& record) noexcept {
@@ -58,12 +59,13 @@ ItemFraming::Key ItemFraming::write_key(const FramedRecord& record,
     if (key_ == KafkaKey::none) {
         return {.octets = 0, .hash = turn_++};
     }
+    const FlowShare& share = flow_shares_[record.layout];
     if (field_) {
         const std::size_t octets = field_->put(record.layout, record.sent, to);
         return octets > 0 ? Key{octets, murmur2(to.first(octets)) & kPositive}
-                          : Key{0, flow_share_.of(record.bytes)};
+                          : Key{0, share.of(record.bytes)};
     }
-    const std::uint32_t flow = flow_share_.of(record.bytes);
+    const std::uint32_t flow = share.of(record.bytes);
     put_hexadecimal(flow, to);
     return {.octets = to.size(), .hash = flow};
 }

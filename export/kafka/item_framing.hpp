@@ -65,8 +65,8 @@ private:
     std::optional<ElementText> field_;
     std::size_t most_key_octets_;
     std::vector<RecordLayout> layouts_;
-    FlowShare flow_share_;
-    std::uint32_t turn_{};  ///< of the next record, with KafkaKey::none
+    std::vector<FlowShare> flow_shares_;  ///< by layout
+    std::uint32_t turn_{};                ///< of the next record, with KafkaKey::none
 };
 
 }  // namespace tributary

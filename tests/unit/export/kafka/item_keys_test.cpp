@@ -5,6 +5,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,10 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "export/flow_share.hpp"
 #include "export/ipfix/encoder_options.hpp"
+#include "export/kafka/ipfix_item_format.hpp"
 #include "export/kafka/murmur2.hpp"
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
+#include "tests/support/declared_group.hpp"
 #include "tests/support/export_harness.hpp"
 
 using namespace tributary;
@@ -159,4 +163,69 @@ TEST_CASE("ItemFraming: a key of any length, with values that have their length 
         CHECK(record.starts_with(R"({"@type")"));
         CHECK(record.ends_with("}"));
     }
+}
+
+TEST_CASE("Kafka: keys and lanes of a declared table go by its key, the same for both directions",
+          "[export][unit]") {
+    const DeclaredExtractor extractor(true);
+    const std::uint64_t begins_with = 0;
+    const FieldGroup row = declared_group(begins_with);
+    const FieldGroupId group = add_field_group(row).value();
+    FieldGroups groups;
+    groups.set(group);
+    const RecordLayout layout = RecordLayout::of(groups);
+    MeteringProcess metering;
+    metering.further = {{.name = "macs",
+                         .layout = layout,
+                         .elements = {.key = {.source = {.ipv4 = 0, .ipv6 = 0},
+                                              .destination = {.ipv4 = 0, .ipv6 = 0},
+                                              .source_port = false,
+                                              .destination_port = false,
+                                              .protocol = false,
+                                              .vlan = false,
+                                              .ingress_interface = false,
+                                              .ip_version = false,
+                                              .extension = KeyExtension::declared,
+                                              .extractor = &extractor,
+                                              .extension_group = static_cast<std::uint8_t>(group)},
+                                      .is_declared = true}}};
+    CollectorOptions collector;
+    collector.transport = TransportKind::kafka;
+    collector.tables = {"main", "macs"};
+    IpfixItemFormat format({}, collector, metering);
+    ItemFraming framing("sevens", ItemValue::bare, KafkaKey::flow, metering);
+    OutgoingMessage message;
+    message.layout = 1;
+    const FlowShare share(layout, metering.elements_of(1));
+    for (unsigned key = 0; key < 2000; ++key) {
+        Record record{};
+        record.core.packets = 1;
+        record.core.key.ip_version = 4;
+        auto& octets = record.group<DeclaredGroup>(layout.places[group]).key;
+        octets = {.dscp = static_cast<std::uint8_t>(key / 100),
+                  .destination_mac = 200,
+                  .source_mac = static_cast<std::uint8_t>(key % 100)};
+        const std::uint32_t number = share.of(bytes_of(record));
+        REQUIRE(format.append(bytes_of(record), message) == AppendResult::added);
+        std::swap(octets.source_mac, octets.destination_mac);
+        REQUIRE(share.of(bytes_of(record)) == number);
+        REQUIRE(format.append(bytes_of(record), message) == AppendResult::added);
+
+        std::vector<std::byte> item(framing.octets_before() + 1, std::byte{7});
+        item.resize(framing.complete(item, 1, {.bytes = bytes_of(record), .layout = 1}));
+        RecordItems items(item);
+        const std::optional<RecordItem> made = items.next();
+        REQUIRE(made.has_value());
+        CHECK(made->hash == number);
+        CHECK(std::stoul(text_of(made->key), nullptr, 16) == number);
+    }
+    format.close(message, at(std::chrono::milliseconds{0}));
+    RecordItems items(message.octets);
+    std::size_t lanes = 0;
+    for (auto item = items.next(); item; item = items.next()) {
+        CHECK(item->tally.records % 2 == 0);  // both directions of each key
+        ++lanes;
+    }
+    CHECK(lanes == IpfixItemFormat::kLanes);
+    remove_last_field_group();
 }
