@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "export/latency_histogram.hpp"
@@ -25,14 +26,18 @@ enum class ExportLoss : std::uint8_t {
     spool_damaged,   ///< records in the spool could not be read again
     spool_unusable,  ///< records in the spool were made for templates that are not sent any more
     unconfirmed,     ///< Kafka: the collector may have them, and they are never sent again
+    no_collector,    ///< no collector takes the records of their table
 };
-inline constexpr std::size_t kExportLossCount = 9;
+inline constexpr std::size_t kExportLossCount = 10;
+/// Those that the account of a collector, or of a spool, can have: all before no_collector.
+inline constexpr std::size_t kCollectorLossCount =
+    static_cast<std::size_t>(ExportLoss::no_collector);
 
 /// Name in the ledger (`lost_by_cause`).
 [[nodiscard]] constexpr std::string_view name_of(ExportLoss cause) noexcept {
     constexpr std::array<std::string_view, kExportLossCount> kNames{
         "send_refused", "send_failed",   "write_failed",   "collector_away", "buffer_full",
-        "spool_full",   "spool_damaged", "spool_unusable", "unconfirmed"};
+        "spool_full",   "spool_damaged", "spool_unusable", "unconfirmed",    "no_collector"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 
@@ -56,6 +61,14 @@ struct alignas(64) QueueExportCounters : LossCounters {
     RecordCounter spooled;   ///< at the end: no collector has them yet, but a spool has
 };
 
+/// The part of a collector's account that is of one table. Records of a former process are of no
+/// table here.
+struct CollectorTableCounters {
+    RecordCounter records;
+    RecordCounter lost;
+    RecordCounter spooled;
+};
+
 /// One collector's own account: the records that were meant for it, and the inherited ones, are
 /// `records`, lost, spooled, or still here.
 struct alignas(64) CollectorCounters : LossCounters {
@@ -64,9 +77,11 @@ struct alignas(64) CollectorCounters : LossCounters {
     RecordCounter records;    ///< this collector has them
     RecordCounter inherited;  ///< in its spool at the start
     RecordCounter spooled;    ///< in its spool at the end
-    Counter refused;          ///< UDP: refusals by ICMP
-    Counter errors;  ///< all other failures: no connection, connection lost, name unknown, write
-                     ///< failed, spool failed
+    /// Of records, lost and spooled, by the index of the table; empty: there is one table.
+    std::vector<CollectorTableCounters> tables;
+    Counter refused;  ///< UDP: refusals by ICMP
+    Counter errors;   ///< all other failures: no connection, connection lost, name unknown, write
+                      ///< failed, spool failed
     Counter reconnects;  ///< transport sessions after the first
     /// From taking the first record of a message until the collector has it; without records that
     /// went through a spool.
@@ -90,7 +105,19 @@ struct ExportCounters {
     ExportCounters(std::size_t queue_count, std::size_t collector_count)
         : queues(queue_count), collectors(collector_count) {}
 
+    /// Splits the collectors' accounts by table. Before any record, and any other thread.
+    ///
+    /// @param tables_of_queues  the index of the table of each queue's records
+    /// @param table_count       tables are below that
+    void split_by_table(std::vector<std::size_t> tables_of_queues, std::size_t table_count) {
+        queue_tables = std::move(tables_of_queues);
+        for (CollectorCounters& collector : collectors) {
+            collector.tables = std::vector<CollectorTableCounters>(table_count);
+        }
+    }
+
     std::vector<QueueExportCounters> queues;    ///< in the order of the worker's sources
+    std::vector<std::size_t> queue_tables;      ///< of these; empty: accounts are not split
     std::vector<CollectorCounters> collectors;  ///< in the order of ExportOptions::collectors
     /// Of the group's spool: its `records` went on to a collector. Records that it has inherited or
     /// stored went on, were lost, are `spooled` at the end, or are still there.

@@ -15,6 +15,7 @@
 #include "export/metering_process.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/spool_content.hpp"
+#include "export/taken_tables.hpp"
 #include "flowcache/record/counter.hpp"
 
 namespace tributary {
@@ -27,7 +28,8 @@ enum class AppendResult : std::uint8_t {
 /// The counts of one collector at one moment, for reports to it.
 struct ExportNumbers {
     PreExportLosses metering;
-    RecordTally not_sent;  ///< records that this collector will never get, metering.lost included
+    RecordTally not_sent;  ///< records of its tables that this collector will never get, with what
+                           ///< `metering` has lost of these
     std::uint64_t exported_octets{};    ///< of the messages below
     std::uint64_t exported_messages{};  ///< handed to its transport before this one
     std::uint64_t exported_records{};   ///< flow records that it has or that are under way to it
@@ -37,7 +39,8 @@ struct ExportNumbers {
 /// moves them to the transport, in this order:
 ///
 ///     append()* -> close() -> stamp() -> transport        each message of records
-///     next_ahead() -> stamp() -> transport                before them, what the session needs
+///     prepare_for() -> next_ahead() -> stamp() -> transport
+///                                                         before them, what the session needs
 ///     make_report() -> stamp() -> transport               when report_is_due()
 ///
 /// A message that comes back because its session was lost is stamped again. A message may also go
@@ -64,6 +67,18 @@ public:
     virtual void close(OutgoingMessage& open, ExportTime now) = 0;
     /// The records of the open message were given up.
     virtual void discard(OutgoingMessage& open) noexcept = 0;
+
+    /// Refuses tables whose records the format cannot write.
+    ///
+    /// @errors  ExportError
+    virtual void check_tables(const TakenTables& /*taken*/) const {}
+    /// The collector takes these tables from now on. Messages with records of others may still be
+    /// on their way, or come from a spool.
+    ///
+    /// @param taken  check_tables() has not refused them
+    virtual void set_tables(const TakenTables& /*taken*/) noexcept {}
+    /// A message of flow records leaves next: next_ahead() gives what it needs.
+    virtual void prepare_for(const OutgoingMessage& /*message*/) noexcept {}
 
     /// Writes what a message has only when it leaves: its number, its time.
     virtual void stamp(OutgoingMessage& /*message*/, ExportTime /*now*/) noexcept {}

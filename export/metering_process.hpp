@@ -30,12 +30,21 @@ struct PreExportLosses {
     std::uint64_t ignored_octets{};  ///< of these, on the wire
     /// By the NIC: missed, and without a buffer; nothing: unknown.
     std::optional<std::uint64_t> dropped_packets{0};
-    RecordTally lost;  ///< records for which a ring or cache had no room
+    RecordTally lost;  ///< records of the first table for which a ring or cache had no room
+    std::vector<RecordTally> further_lost{};  ///< the same of further tables; may be fewer
+
+    /// @param index  of a table
+    [[nodiscard]] RecordTally lost_of(std::size_t index) const noexcept {
+        if (index == 0) {
+            return lost;
+        }
+        return index <= further_lost.size() ? further_lost[index - 1] : RecordTally{};
+    }
 };
 
 /// A table of flows beside the first one.
 struct FurtherTable {
-    std::string name{};  ///< not kMainTable
+    std::string name{};  ///< not kMainTable, and not that of another table
     RecordLayout layout;
     TableElements elements{};
 };

@@ -4,7 +4,7 @@
 namespace tributary {
 
 /// A block has records with states only, or records without only.
-void RecordAccounting::set_copies(std::size_t copies) noexcept {
+void RecordAccounting::set_copies(std::size_t most_copies) noexcept {
     const std::uint64_t begun = next_ % kBlockRecords;
     const auto block = blocks_.find(next_ / kBlockRecords);
     if (begun != 0) {
@@ -16,24 +16,29 @@ void RecordAccounting::set_copies(std::size_t copies) noexcept {
             blocks_.erase(block);
         }
     }
-    copies_ = copies;
+    most_copies_ = most_copies;
 }
 
-std::uint64_t RecordAccounting::begin() {
-    if (copies_ > 1) {
-        blocks_[next_ / kBlockRecords].states[next_ % kBlockRecords] = static_cast<State>(copies_);
+std::uint64_t RecordAccounting::begin(std::size_t copies) {
+    if (most_copies_ > 1) {
+        blocks_[next_ / kBlockRecords].states[next_ % kBlockRecords] = static_cast<State>(copies);
     }
     return next_++;
 }
 
-std::uint64_t RecordAccounting::begin(std::size_t queue, const RecordTally& tally) {
-    const std::uint64_t number = begin();
+std::uint64_t RecordAccounting::begin(std::size_t queue, const RecordTally& tally,
+                                      std::size_t copies) {
+    const std::uint64_t number = begin(copies);
     begun_[queue] += tally;
     return number;
 }
 
 void RecordAccounting::delivered(std::size_t collector, const RecordEntry& record) noexcept {
-    account(collector).records.add(record.tally());
+    CollectorCounters& own = account(collector);
+    own.records.add(record.tally());
+    if (CollectorTableCounters* const part = table_part(own, record.queue)) {
+        part->records.add(record.tally());
+    }
     if (is_own(record) && (settle_copy(record.number, kExported).before & kExported) == 0) {
         counters_.queues[record.queue].exported.add(record.tally());
     }
@@ -41,7 +46,7 @@ void RecordAccounting::delivered(std::size_t collector, const RecordEntry& recor
 
 void RecordAccounting::lost(std::size_t collector, const RecordEntry& record,
                             ExportLoss cause) noexcept {
-    account(collector).lose(cause, record.tally());
+    lose_copy(collector, record.queue, record.tally(), cause);
     if (!is_own(record)) {
         return;
     }
@@ -52,8 +57,30 @@ void RecordAccounting::lost(std::size_t collector, const RecordEntry& record,
     count_if_spooled(after, record);
 }
 
+/// Counts what a collector will not get.
+///
+/// @param queue  of the records, or kNoQueue
+void RecordAccounting::lose_copy(std::size_t collector, std::size_t queue, const RecordTally& tally,
+                                 ExportLoss cause) noexcept {
+    CollectorCounters& own = account(collector);
+    own.lose(cause, tally);
+    if (CollectorTableCounters* const part = table_part(own, queue)) {
+        part->lost.add(tally);
+    }
+}
+
+/// Counts what stays in a collector's spool.
+void RecordAccounting::spool_copy(std::size_t collector, std::size_t queue,
+                                  const RecordTally& tally) noexcept {
+    CollectorCounters& own = account(collector);
+    own.spooled.add(tally);
+    if (CollectorTableCounters* const part = table_part(own, queue)) {
+        part->spooled.add(tally);
+    }
+}
+
 void RecordAccounting::spooled(std::size_t collector, const RecordEntry& record) noexcept {
-    account(collector).spooled.add(record.tally());
+    spool_copy(collector, record.queue, record.tally());
     if (is_own(record)) {
         count_if_spooled(settle_copy(record.number, kSpooled).after, record);
     }
@@ -69,8 +96,8 @@ void RecordAccounting::lost(std::size_t collector, std::span<const RecordEntry> 
 
 void RecordAccounting::lost(std::size_t collector, const UnreadRecords& records,
                             ExportLoss cause) noexcept {
-    for (const RecordTally& queue : records.queues) {
-        account(collector).lose(cause, queue);
+    for (std::size_t queue = 0; queue < records.queues.size(); ++queue) {
+        lose_copy(collector, queue, records.queues[queue], cause);
     }
     const Last last = settle_copies(records, 0);
     if (last.are_all && !last.lie_in_another_spool && !unread_loss_) {
@@ -83,8 +110,8 @@ void RecordAccounting::lost(std::size_t collector, const UnreadRecords& records,
 }
 
 void RecordAccounting::spooled(std::size_t collector, const UnreadRecords& records) noexcept {
-    for (const RecordTally& queue : records.queues) {
-        account(collector).spooled.add(queue);
+    for (std::size_t queue = 0; queue < records.queues.size(); ++queue) {
+        spool_copy(collector, queue, records.queues[queue]);
     }
     const Last last = settle_copies(records, kSpooled);
     if (last.are_all) {

@@ -25,26 +25,31 @@ inline constexpr std::size_t kGroupSpool = std::numeric_limits<std::size_t>::max
 /// it any more. At the end it may stay in a spool. Each collector, and the group's spool, has its
 /// own account beside that. Records of a former process are in that account alone.
 ///
-/// Records that go to one collector need no memory. Other records take an octet each, in blocks. A
-/// block is freed when all records in it are settled. So an absent collector costs the blocks of
-/// the records that it has not got, however many others have come and gone since.
+/// Where no record can have more than one copy, records need no memory. Otherwise each takes an
+/// octet, in blocks. A block is freed when all records in it are settled. So an absent collector
+/// costs the blocks of the records that it has not got, however many others have come and gone
+/// since.
 /// @thread  the export thread
 class RecordAccounting {
 public:
-    /// @param counters  outlive the accounting
-    /// @param copies    collectors that each record goes to
-    RecordAccounting(ExportCounters& counters, std::size_t copies)
-        : counters_(counters), copies_(copies), begun_(counters.queues.size()) {}
+    /// @param counters     outlive the accounting
+    /// @param most_copies  collectors that a record goes to at the most
+    RecordAccounting(ExportCounters& counters, std::size_t most_copies)
+        : counters_(counters), most_copies_(most_copies), begun_(counters.queues.size()) {}
 
-    /// Records that begin from now on go to so many collectors.
-    void set_copies(std::size_t copies) noexcept;
-    /// Begins a record. The outcome of each of its copies must then be reported once, in any order.
+    /// Records that begin from now on go to so many collectors at the most.
+    void set_copies(std::size_t most_copies) noexcept;
+    /// Begins a record with as many copies as there may be. The outcome of each of them must then
+    /// be reported once, in any order.
     ///
     /// @return  its number
     /// @errors  std::bad_alloc: it has not begun
-    [[nodiscard]] std::uint64_t begin();
+    [[nodiscard]] std::uint64_t begin() { return begin(most_copies_); }
     /// The same for a record of this queue, so that settle_unread() can compute the rest.
-    [[nodiscard]] std::uint64_t begin(std::size_t queue, const RecordTally& tally);
+    ///
+    /// @param copies  1 .. the most that there may be
+    [[nodiscard]] std::uint64_t begin(std::size_t queue, const RecordTally& tally,
+                                      std::size_t copies);
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
     /// All records of a message.
@@ -52,10 +57,16 @@ public:
     /// @param inherited  those of a former process, which are in the collector's own account alone
     void lost(std::size_t collector, std::span<const RecordEntry> records,
               const RecordTally& inherited, ExportLoss cause) noexcept;
-    /// A record for which begin() found no memory; the collectors' accounts are the caller's.
+    /// A record that goes to no collector: begin() found no memory for it, or no collector takes
+    /// it.
     void lost_unbegun(std::size_t queue, const RecordTally& record, ExportLoss cause) noexcept {
         begun_[queue] += record;  // settle_unread() finds it among the lost ones
         counters_.queues[queue].lose(cause, record);
+    }
+    /// The copy of such a record that a collector should have had.
+    void lost_unbegun_copy(std::size_t collector, std::size_t queue, const RecordTally& record,
+                           ExportLoss cause) noexcept {
+        lose_copy(collector, queue, record, cause);
     }
     /// Records whose entries cannot be read: their sum for each queue is known, and their numbers
     /// where they have states.
@@ -67,7 +78,9 @@ public:
     /// some of them was lost, else as spooled.
     void settle_unread() noexcept;
     /// Whether records have states, or will have.
-    [[nodiscard]] bool keeps_states() const noexcept { return copies_ > 1 || !blocks_.empty(); }
+    [[nodiscard]] bool keeps_states() const noexcept {
+        return most_copies_ > 1 || !blocks_.empty();
+    }
     /// The collector's copy stays in its spool when this process ends.
     void spooled(std::size_t collector, const RecordEntry& record) noexcept;
     /// The collector's own account, or that of the group's spool.
@@ -115,6 +128,17 @@ private:
         bool lie_in_another_spool;  ///< the last other copy of some records is in a spool
     };
     [[nodiscard]] Last settle_copies(const UnreadRecords& records, State add) noexcept;
+    [[nodiscard]] std::uint64_t begin(std::size_t copies);
+    void lose_copy(std::size_t collector, std::size_t queue, const RecordTally& tally,
+                   ExportLoss cause) noexcept;
+    void spool_copy(std::size_t collector, std::size_t queue, const RecordTally& tally) noexcept;
+    /// The part of a collector's account that is of the table of a queue; nullptr: it has none.
+    [[nodiscard]] CollectorTableCounters* table_part(CollectorCounters& account,
+                                                     std::size_t queue) const noexcept {
+        return account.tables.empty() || queue == kNoQueue
+                   ? nullptr
+                   : &account.tables[counters_.queue_tables[queue]];
+    }
     [[nodiscard]] RecordTally unaccounted(std::size_t queue) const noexcept;
     void count_if_spooled(State state, const RecordEntry& record) noexcept;
     [[nodiscard]] static bool is_own(const RecordEntry& record) noexcept {
@@ -122,7 +146,7 @@ private:
     }
 
     ExportCounters& counters_;
-    std::size_t copies_;
+    std::size_t most_copies_;
     std::uint64_t next_ = 0;
     std::vector<RecordTally> begun_;                   ///< by queue, all records so far
     std::optional<ExportLoss> unread_loss_;            ///< if set, settle_unread() has to count

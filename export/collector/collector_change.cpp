@@ -41,6 +41,7 @@ bool is_stream(const CollectorOptions& collector) noexcept {
 /// `wanted` with all of `today` but the keys that a reload changes: equal to it where nothing else
 /// differs.
 CollectorOptions with_movable(CollectorOptions today, const CollectorOptions& wanted) {
+    today.tables = wanted.tables;
     today.buffer = wanted.buffer;
     today.spool.max_octets = wanted.spool.max_octets;
     if (today.rotation.is_on() && wanted.rotation.is_on()) {

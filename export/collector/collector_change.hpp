@@ -8,7 +8,7 @@
 namespace tributary {
 
 /// Whether a spool, or files that are rotated, bind a collector to the probe: it cannot be replaced
-/// while the probe runs, but its limits and its address can change.
+/// while the probe runs, but its limits, its address and its tables can change.
 [[nodiscard]] inline bool is_bound(const CollectorOptions& collector) noexcept {
     return collector.spool.is_on() || collector.rotation.is_on();
 }

@@ -15,9 +15,11 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
     : options_(options),
       metering_(metering),
       layouts_(metering.layouts()),
+      table_names_(table_names(metering)),
+      flow_shares_(flow_shares(metering)),
       handler_(std::move(handler)),
       factory_(std::move(factory)),
-      accounting_(counters, copies_of(options)),
+      accounting_(counters, 1),
       spool_(options, metering_, accounting_, handler_) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
@@ -88,13 +90,15 @@ void CollectorGroup::try_now() noexcept {
     }
 }
 
-bool CollectorGroup::ready() const noexcept {
-    if (is_for_spool_) {
+bool CollectorGroup::ready(std::size_t table) const noexcept {
+    const std::vector<std::size_t>& takers = takers_[table];
+    if (is_for_spool_ && !takers.empty()) {
         return spool_.takes_records();
     }
     bool all_dead = true;
     bool has_room = false;
-    for (const Member& member : members_) {
+    for (const std::size_t index : takers) {
+        const Member& member = members_[index];
         if (member.session->has_room()) {
             has_room = true;
             all_dead = false;
@@ -117,14 +121,23 @@ bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
 }
 
 bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now) {
-    if (!ready() ||
-        (options_.mode == ExportMode::failover && !choose_for_record(origin.layout, now))) {
+    const std::vector<std::size_t>& takers = takers_[origin.layout];
+    const bool has_taker = !takers.empty();
+    if (!ready(origin.layout) || (has_taker && options_.mode == ExportMode::failover &&
+                                  !choose_for_record(origin.layout, now))) {
         return false;
     }
     const RecordTally tally = tally_of(record, layouts_[origin.layout]);
-    const std::optional<std::uint64_t> number = begin_record(origin.queue, tally);
+    if (!has_taker) [[unlikely]] {
+        accounting_.lost_unbegun(origin.queue, tally, ExportLoss::no_collector);
+        return true;
+    }
+    const std::optional<std::uint64_t> number = begin_record(origin, tally);
     if (!number) {
-        return is_finishing_ && lose_unbegun(origin.queue, tally);
+        if (is_finishing_) {  // at the end it waits no longer
+            lose_unbegun(origin, tally);
+        }
+        return is_finishing_;
     }
     const RecordToSend sent{.bytes = record,
                             .entry = {.number = *number,
@@ -134,13 +147,13 @@ bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now)
                             .layout = origin.layout};
     switch (options_.mode) {
         case ExportMode::balance:
-            add_to(share_of(record), sent, now);
+            add_to(share_of(record, origin.layout), sent, now);
             break;
         case ExportMode::failover:
             add_to_active(sent, now);
             break;
         case ExportMode::copy:
-            for (std::size_t index = 0; index < members_.size(); ++index) {
+            for (const std::size_t index : takers) {
                 add_to(index, sent, now);
             }
     }
@@ -148,22 +161,24 @@ bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now)
 }
 
 /// @return  nothing: there is no memory for its account
-std::optional<std::uint64_t> CollectorGroup::begin_record(std::size_t queue,
+std::optional<std::uint64_t> CollectorGroup::begin_record(Origin origin,
                                                           const RecordTally& tally) noexcept {
+    const std::size_t copies =
+        options_.mode == ExportMode::copy ? takers_[origin.layout].size() : 1;
     try {
-        return accounting_.begin(queue, tally);
+        return accounting_.begin(origin.queue, tally, copies);
     } catch (const std::bad_alloc&) {
         return std::nullopt;
     }
 }
 
-/// At the end a record without memory for its account waits no longer. @return  true
-bool CollectorGroup::lose_unbegun(std::size_t queue, const RecordTally& record) noexcept {
-    for (const Member& member : members_) {
-        accounting_.account(member.account).lose(ExportLoss::buffer_full, record);
+/// Counts a record without memory for its account as lost.
+void CollectorGroup::lose_unbegun(Origin origin, const RecordTally& record) noexcept {
+    for (const std::size_t index : takers_[origin.layout]) {
+        accounting_.lost_unbegun_copy(members_[index].account, origin.queue, record,
+                                      ExportLoss::buffer_full);
     }
-    accounting_.lost_unbegun(queue, record, ExportLoss::buffer_full);
-    return true;
+    accounting_.lost_unbegun(origin.queue, record, ExportLoss::buffer_full);
 }
 
 void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, ExportTime now) {
@@ -174,12 +189,15 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
     }
 }
 
-std::size_t CollectorGroup::share_of(const std::byte* record) const noexcept {
-    std::size_t share = std::uint64_t{flow_share_.of(record)} * members_.size() >> 32U;
-    for (std::size_t tries = 1; session(share).is_dead() && tries < members_.size(); ++tries) {
-        share = share + 1 < members_.size() ? share + 1 : 0;
+/// The member that gets a record in mode balance.
+std::size_t CollectorGroup::share_of(const std::byte* record, std::size_t table) const noexcept {
+    const std::vector<std::size_t>& takers = takers_[table];
+    std::size_t share = std::uint64_t{flow_shares_[table].of(record)} * takers.size() >> 32U;
+    for (std::size_t tries = 1; session(takers[share]).is_dead() && tries < takers.size();
+         ++tries) {
+        share = share + 1 < takers.size() ? share + 1 : 0;
     }
-    return share;
+    return takers[share];
 }
 
 /// The index of the first collector that `is_good`; if there is none, the number of collectors.

@@ -14,24 +14,29 @@
 #include "export/collector/group_spool.hpp"
 #include "export/flow_share.hpp"
 #include "export/record_accounting.hpp"
+#include "export/taken_tables.hpp"
 
 namespace tributary {
 
-/// The collectors of an export, and which of them gets which record:
+/// The collectors of an export, and which of them gets which record. A record goes only to those
+/// that take its table (CollectorOptions::tables), the takers:
 ///
-///     copy      all of them. What one cannot take while another can is lost to that one alone.
-///     balance   one, by the flow's key: both directions of a conversation, and all their records,
-///               have the same.
+///     copy      all takers. What one cannot take while another can is lost to that one alone.
+///     balance   one of the takers, by the flow's key in its table: both directions of a
+///               conversation, and all their records, have the same.
 ///     failover  the first in order that can send. When a connection is lost, records that have not
 ///               arrived there go to the collector that has the records then. A collector that
 ///               takes nothing for Transport::kStall is left while another one can send. While none
 ///               can send, records go to the group's spool, if there is one. At the start the first
 ///               one has kStartUp to be reached, and at the end no more than half of drain_timeout:
-///               so another one has the other half.
+///               so another one has the other half. All collectors take the same tables, so that
+///               each can have the records of any other one; change() refuses others.
 ///
-/// An absent collector never delays another one. Only while none can take records, and no spool
-/// does, the records wait where they are. A collector that has failed for good is treated as if it
-/// were not in the list, but keeps its own account.
+/// An absent collector never delays another one. Only while no taker of a table can take records,
+/// and no spool does, the records of this table wait where they are; those of other tables go on. A
+/// record whose table no collector takes does not wait: it is lost at once, as no_collector. A
+/// collector that has failed for good is treated as if it were not in the list, but keeps its own
+/// account.
 /// @thread  the export thread
 class CollectorGroup {
 public:
@@ -50,9 +55,12 @@ public:
                    CollectorFactory factory = make_collector);
 
     /// Records go to other collectors, or in another way, from now on. A collector for which
-    /// nothing changes goes on with its session. Other sessions are retired: records on their way
-    /// are still sent, and given up as finish() does. But while the collector's account is still in
-    /// use, the session waits for the collector without a limit.
+    /// nothing changes, or nothing but the tables that it takes, goes on with its session. The
+    /// records of a table that it takes no more, and that wait for it, are still sent. So are those
+    /// in a spool, and in mode failover those that one collector has left to another. Other
+    /// sessions are retired: records on their way are still sent, and given up as finish() does.
+    /// But while the collector's account is still in use, the session waits for the collector
+    /// without a limit.
     ///
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
@@ -62,7 +70,9 @@ public:
     ///          used by another one, nor by itself with other options, until it is retired. TLS
     ///          files that have changed must be good. A collector with a spool, or whose files are
     ///          rotated, goes on in its session with other limits and, with a spool, at another
-    ///          address; else it stays to the end.
+    ///          address; else it stays to the end. A collector names a table that there is not, or
+    ///          whose records do not fit its messages; in mode failover, collectors take different
+    ///          tables.
     std::vector<std::string> change(const ExportOptions& options,
                                     std::span<const std::size_t> accounts);
     /// Whether something may still be on its way to a retired collector.
@@ -72,13 +82,15 @@ public:
     void try_now() noexcept;
     /// Does all that is due, by time or by the collectors.
     void advance(ExportTime now);
-    /// Whether add() can take a record: for a collector, for the spool, or to be counted as lost
-    /// because every collector has failed.
-    [[nodiscard]] bool ready() const noexcept;
+    /// Whether add() can take a record of a table: for a collector, for the spool, or to be counted
+    /// as lost because every taker has failed, or there is none.
+    ///
+    /// @param table  its index in MeteringProcess
+    [[nodiscard]] bool ready(std::size_t table) const noexcept;
     /// Where a record comes from.
     struct Origin {
         std::size_t queue{};
-        std::size_t layout{};  ///< of the record: its index in MeteringProcess
+        std::size_t layout{};  ///< of the record, and so its table: the index in MeteringProcess
     };
     /// @param record  aligned to 8
     /// @return  false: it was not taken, and the caller keeps it
@@ -110,6 +122,7 @@ private:
         std::unique_ptr<Collector> session;
         CollectorOptions options;
         std::size_t account{};
+        TakenTables tables{};
         /// For take_over(): the member whose session goes on; nothing: the session is new.
         std::optional<std::size_t> former{};
         std::unique_ptr<CollectorChange> change{};             ///< of that session; or nullptr
@@ -118,18 +131,21 @@ private:
         std::chrono::nanoseconds progress_at{};
     };
     using Members = std::vector<Member>;
+    /// The indexes of the members that take a table, by table.
+    using Takers = std::vector<std::vector<std::size_t>>;
 
     [[nodiscard]] Collector& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
-    [[nodiscard]] static std::size_t copies_of(const ExportOptions& options) noexcept;
+    [[nodiscard]] Takers takers_among(const Members& members) const;
+    [[nodiscard]] static std::size_t most_copies(ExportMode mode, const Takers& takers) noexcept;
     template <class IsGood>
     [[nodiscard]] std::size_t first(IsGood is_good) const;
-    [[nodiscard]] std::optional<std::uint64_t> begin_record(std::size_t queue,
+    [[nodiscard]] std::optional<std::uint64_t> begin_record(Origin origin,
                                                             const RecordTally& tally) noexcept;
-    bool lose_unbegun(std::size_t queue, const RecordTally& record) noexcept;
+    void lose_unbegun(Origin origin, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
-    [[nodiscard]] std::size_t share_of(const std::byte* record) const noexcept;
+    [[nodiscard]] std::size_t share_of(const std::byte* record, std::size_t table) const noexcept;
     [[nodiscard]] std::size_t record_bytes(std::size_t layout) const noexcept {
         return record_size(layouts_[layout]);
     }
@@ -159,7 +175,10 @@ private:
     void retire_some(ExportTime now);
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
-    [[nodiscard]] std::optional<std::size_t> former_of(const CollectorOptions& collector) const;
+    [[nodiscard]] Members members_for(const ExportOptions& options,
+                                      std::span<const std::size_t> accounts) const;
+    void check_tables(const Members& wanted, ExportMode mode) const;
+    void find_formers(Members& wanted) const;
     [[nodiscard]] std::vector<std::string> prepare_changes(Members& wanted) const;
     void carry_out_changes(Members& wanted) const noexcept;
     void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
@@ -169,13 +188,15 @@ private:
 
     ExportOptions options_;
     MeteringProcess metering_;
-    std::vector<RecordLayout> layouts_;  ///< by index
+    std::vector<RecordLayout> layouts_;     ///< by index
+    std::vector<std::string> table_names_;  ///< likewise
+    std::vector<FlowShare> flow_shares_;    ///< likewise
     CollectorEventHandler handler_;
     CollectorFactory factory_;
     RecordAccounting accounting_;
     GroupSpool spool_;  ///< outlives the sessions, whose messages have places in it
-    FlowShare flow_share_;
     Members members_;
+    Takers takers_;
     Members retired_;
     std::size_t active_ = 0;  ///< failover: the collector that gets the records
     /// Failover: the last collector in the log; nothing: the last line was that none is reached.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other collectors, or other options for all of them, while records are exported.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "export/collector/collector_change.hpp"
@@ -21,9 +22,48 @@ ExportOptions common_part(ExportOptions options) {
 
 }  // namespace
 
-/// How many collectors get each record.
-std::size_t CollectorGroup::copies_of(const ExportOptions& options) noexcept {
-    return options.mode == ExportMode::copy ? options.collectors.size() : 1;
+CollectorGroup::Takers CollectorGroup::takers_among(const Members& members) const {
+    Takers takers(layouts_.size());
+    for (std::size_t table = 0; table < takers.size(); ++table) {
+        for (std::size_t index = 0; index < members.size(); ++index) {
+            if (members[index].tables.has(table)) {
+                takers[table].push_back(index);
+            }
+        }
+    }
+    return takers;
+}
+
+/// How many collectors get a record at the most.
+std::size_t CollectorGroup::most_copies(ExportMode mode, const Takers& takers) noexcept {
+    std::size_t most = 1;
+    for (const std::vector<std::size_t>& of_table : takers) {
+        most = std::max(most, mode == ExportMode::copy ? of_table.size() : 1);
+    }
+    return most;
+}
+
+/// The members that the options name.
+CollectorGroup::Members CollectorGroup::members_for(const ExportOptions& options,
+                                                    std::span<const std::size_t> accounts) const {
+    Members wanted(options.collectors.size());
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+        wanted[index].options = options.collectors[index];
+        wanted[index].account = accounts[index];
+        wanted[index].tables = taken_tables(wanted[index].options, table_names_);
+    }
+    return wanted;
+}
+
+/// In mode failover each collector may get the records of any other one.
+void CollectorGroup::check_tables(const Members& wanted, ExportMode mode) const {
+    for (const Member& member : wanted) {
+        if (mode == ExportMode::failover && member.tables != wanted.front().tables) {
+            throw ExportError(describe(member.options) + " has other tables than " +
+                              describe(wanted.front().options) +
+                              ", and in mode failover all collectors have the same");
+        }
+    }
 }
 
 std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
@@ -42,11 +82,11 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     for (const Member& member : members_) {
         refuse_end(member, options, all_anew);
     }
-    Members wanted(options.collectors.size());
-    for (std::size_t index = 0; index < wanted.size(); ++index) {
-        wanted[index].options = options.collectors[index];
-        wanted[index].account = accounts[index];
-        wanted[index].former = all_anew ? std::nullopt : former_of(wanted[index].options);
+    Members wanted = members_for(options, accounts);
+    check_tables(wanted, options.mode);
+    Takers takers = takers_among(wanted);
+    if (!all_anew) {
+        find_formers(wanted);
     }
     std::vector<std::string> with_new_files = prepare_changes(wanted);
     if (is_same) {
@@ -58,9 +98,11 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     begin_sessions(wanted, options, true);
     carry_out_changes(wanted);
     take_over(std::move(wanted));
-    if (copies_of(options) != copies_of(options_)) {
-        accounting_.set_copies(copies_of(options));
+    const std::size_t copies = most_copies(options.mode, takers);
+    if (copies != most_copies(options_.mode, takers_)) {
+        accounting_.set_copies(copies);
     }
+    takers_ = std::move(takers);
     spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
     show_standby();
@@ -124,18 +166,28 @@ void CollectorGroup::take_over(Members wanted) noexcept {
     logged_active_ = active_;
 }
 
-/// The member whose session a collector continues: the member with just these options, or with the
-/// same spool or the same rotated file.
-std::optional<std::size_t> CollectorGroup::former_of(const CollectorOptions& collector) const {
-    const auto place_of = [this](auto is_it) -> std::optional<std::size_t> {
-        const auto found = std::ranges::find_if(members_, is_it);
-        return found == members_.end()
-                   ? std::nullopt
-                   : std::optional(static_cast<std::size_t>(found - members_.begin()));
+/// Finds the members whose sessions collectors continue: those with just these options, those that
+/// differ in their tables alone, and those with the same spool or the same rotated file. No two
+/// collectors continue one session.
+void CollectorGroup::find_formers(Members& wanted) const {
+    std::vector<bool> is_continued(members_.size());
+    const auto find = [&](auto is_former) {
+        for (Member& member : wanted) {
+            for (std::size_t index = 0; index < members_.size() && !member.former; ++index) {
+                if (!is_continued[index] && is_former(members_[index].options, member.options)) {
+                    member.former = index;
+                    is_continued[index] = true;
+                }
+            }
+        }
     };
-    const auto same = place_of([&](const Member& each) { return each.options == collector; });
-    return same ? same : place_of([&](const Member& each) {
-        return is_bound(each.options) && share_place(each.options, collector);
+    find(std::equal_to<>());
+    find([](CollectorOptions today, const CollectorOptions& next) {
+        today.tables = next.tables;
+        return today == next;
+    });
+    find([](const CollectorOptions& today, const CollectorOptions& next) {
+        return is_bound(today) && share_place(today, next);
     });
 }
 

@@ -31,7 +31,7 @@ bool CollectorGroup::choose_for_record(std::size_t layout, ExportTime now) {
         choose_active(now);
     }
     const bool has_place = !is_for_spool_ || spool_.has_room(layout) || write_to_spool(now);
-    return has_place && ready();
+    return has_place && ready(layout);
 }
 
 /// Only after choose_for_record().

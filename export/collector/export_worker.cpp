@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector/export_worker.hpp"
 
-#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "export/export_error.hpp"
 
@@ -30,31 +30,37 @@ std::size_t layout_index(const RecordSource& source, const std::vector<RecordLay
 ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                            const std::vector<RecordSource*>& queues, ExportCounters& counters,
                            const CollectorEventHandler& handler, const CollectorFactory& factory)
-    : queues_(queues_of(queues, metering.layouts())),
-      collectors_(checked(options), metering, counters, handler, factory),
-      batch_octets_(most_batch_octets(queues_)),
-      batch_(std::make_unique<std::byte[]>(batch_octets_)) {}
-
-/// @errors  ExportError
-std::vector<ExportWorker::Queue> ExportWorker::queues_of(const std::vector<RecordSource*>& queues,
-                                                         const std::vector<RecordLayout>& layouts) {
-    std::vector<Queue> made;
-    made.reserve(queues.size());
-    for (RecordSource* const each : queues) {
-        made.push_back({.records = each,
-                        .layout = layout_index(*each, layouts),
-                        .record_bytes = each->record_bytes()});
+    : queues_(queues),
+      tables_(tables_of(queues, metering.layouts())),
+      collectors_(checked(options), metering, counters, handler, factory) {
+    if (!metering.further.empty()) {
+        std::vector<std::size_t> tables_of_queues;
+        for (const RecordSource* const each : queues) {
+            tables_of_queues.push_back(each->table());
+        }
+        counters.split_by_table(std::move(tables_of_queues), 1 + metering.further.size());
     }
-    return made;
 }
 
-/// Of the largest records.
-std::size_t ExportWorker::most_batch_octets(const std::vector<Queue>& queues) {
-    std::size_t most = 0;
-    for (const Queue& queue : queues) {
-        most = std::max(most, queue.record_bytes);
+/// @errors  ExportError
+std::vector<ExportWorker::Table> ExportWorker::tables_of(const std::vector<RecordSource*>& queues,
+                                                         const std::vector<RecordLayout>& layouts) {
+    std::vector<std::vector<std::size_t>> by_layout(layouts.size());
+    for (std::size_t queue = 0; queue < queues.size(); ++queue) {
+        by_layout[layout_index(*queues[queue], layouts)].push_back(queue);
     }
-    return kBatchRecords * most;
+    std::vector<Table> made;
+    for (std::size_t layout = 0; layout < layouts.size(); ++layout) {
+        if (by_layout[layout].empty()) {
+            continue;
+        }
+        const std::size_t octets = record_size(layouts[layout]);
+        made.push_back({.layout = layout,
+                        .record_bytes = octets,
+                        .queues = std::move(by_layout[layout]),
+                        .batch = std::make_unique<std::byte[]>(kBatchRecords * octets)});
+    }
+    return made;
 }
 
 bool ExportWorker::step(ExportTime now) {
@@ -62,35 +68,46 @@ bool ExportWorker::step(ExportTime now) {
     const std::uint64_t before = collectors_.progress();
     collectors_.advance(now);
     bool drained = false;
-    bool all_taken = hand_on_batch(now);
-    for (std::size_t visited = 0; visited < queues_.size() && all_taken && collectors_.ready();
-         ++visited) {
-        const std::size_t queue = first_queue_;
-        first_queue_ = queue + 1 < queues_.size() ? queue + 1 : 0;
-        drained = take_batch(queue) || drained;
-        all_taken = hand_on_batch(now);
+    std::size_t next = first_table_;
+    for (std::size_t stepped = 0; stepped < tables_.size(); ++stepped) {
+        drained = step(tables_[next], now) || drained;
+        next = next + 1 < tables_.size() ? next + 1 : 0;
     }
+    first_table_ = first_table_ + 1 < tables_.size() ? first_table_ + 1 : 0;
     return drained || collectors_.progress() != before;
 }
 
-bool ExportWorker::take_batch(std::size_t queue) {
-    batch_queue_ = queue;
-    batch_next_ = 0;
-    batch_end_ = queues_[queue].records->drain({batch_.get(), batch_octets_}, kBatchRecords);
-    return batch_end_ > 0;
+/// @return  a queue had records
+bool ExportWorker::step(Table& table, ExportTime now) {
+    bool drained = false;
+    bool all_taken = hand_on_batch(table, now);
+    for (std::size_t visited = 0;
+         visited < table.queues.size() && all_taken && collectors_.ready(table.layout); ++visited) {
+        const std::size_t queue = table.queues[table.first];
+        table.first = table.first + 1 < table.queues.size() ? table.first + 1 : 0;
+        drained = take_batch(table, queue) || drained;
+        all_taken = hand_on_batch(table, now);
+    }
+    return drained;
 }
 
-bool ExportWorker::hand_on_batch(ExportTime now) {
-    if (batch_next_ == batch_end_) {
-        return true;
-    }
-    const Queue& queue = queues_[batch_queue_];
-    const CollectorGroup::Origin origin{.queue = batch_queue_, .layout = queue.layout};
-    while (batch_next_ < batch_end_) {
-        if (!collectors_.add(batch_.get() + batch_next_ * queue.record_bytes, origin, now)) {
+bool ExportWorker::take_batch(Table& table, std::size_t queue) {
+    table.batch_queue = queue;
+    table.batch_next = 0;
+    table.batch_end = queues_[queue]->drain({table.batch.get(), kBatchRecords * table.record_bytes},
+                                            kBatchRecords);
+    return table.batch_end > 0;
+}
+
+/// @return  false: some records were not taken, and stay in the batch
+bool ExportWorker::hand_on_batch(Table& table, ExportTime now) {
+    const CollectorGroup::Origin origin{.queue = table.batch_queue, .layout = table.layout};
+    while (table.batch_next < table.batch_end) {
+        if (!collectors_.add(table.batch.get() + table.batch_next * table.record_bytes, origin,
+                             now)) {
             return false;
         }
-        ++batch_next_;
+        ++table.batch_next;
     }
     return true;
 }
@@ -101,10 +118,15 @@ bool ExportWorker::finish(ExportTime now, bool no_more) {
 }
 
 bool ExportWorker::all_drained() {
-    for (std::size_t queue = 0; queue < queues_.size() && batch_next_ == batch_end_; ++queue) {
-        take_batch(queue);
+    bool are_all = true;
+    for (Table& table : tables_) {
+        for (std::size_t place = 0;
+             place < table.queues.size() && table.batch_next == table.batch_end; ++place) {
+            take_batch(table, table.queues[place]);
+        }
+        are_all = are_all && table.batch_next == table.batch_end;
     }
-    return batch_next_ == batch_end_;
+    return are_all;
 }
 
 }  // namespace tributary

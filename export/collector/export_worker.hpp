@@ -21,8 +21,9 @@
 namespace tributary {
 
 /// Drains the queues' record rings into IPFIX messages for the collectors. While no collector can
-/// take records, it drains nothing: they wait in the rings, and behind them in the caches. Memory
-/// refused by the system has the effect of a full buffer.
+/// take the records of a table, its rings are not drained: they wait there, and behind them in the
+/// caches. Those of other tables go on. Memory refused by the system has the effect of a full
+/// buffer.
 /// @thread  the export thread, construction apart
 class ExportWorker {
 public:
@@ -31,7 +32,7 @@ public:
     /// @param metering  describes the process that fills the queues
     /// @param queues    one source per queue, of metering's layouts; they outlive the worker
     /// @param counters  outlive the worker; with as many queues as there are here, and at least as
-    /// many collectors
+    /// many collectors. Where metering has further tables, they are split by table here
     /// @param handler   gets the events of the collectors; may be empty
     /// @param factory   makes the collectors
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
@@ -52,7 +53,8 @@ public:
     /// Connects to absent collectors at once.
     void try_now() noexcept { collectors_.try_now(); }
     [[nodiscard]] bool is_retiring() const noexcept { return collectors_.is_retiring(); }
-    /// Takes at most kBatchRecords records from each queue, and sends what is due.
+    /// Takes at most kBatchRecords records from each queue, and sends what is due. The tables take
+    /// turns in being the first, so that none has all the room that collectors have.
     ///
     /// @return  false: there was nothing to do
     /// @cost    at most one batch per queue; never blocks on a socket
@@ -74,28 +76,30 @@ public:
     [[nodiscard]] std::string error() const { return collectors_.error(); }
 
 private:
-    struct Queue {
-        RecordSource* records;
+    /// The queues of one table, and the batch that was taken last from one of them.
+    struct Table {
         std::size_t layout;  ///< index in MeteringProcess
         std::size_t record_bytes;
+        std::vector<std::size_t> queues{};     ///< their indexes
+        std::size_t first{};                   ///< of these: where the next round begins
+        std::unique_ptr<std::byte[]> batch{};  ///< room for kBatchRecords
+        std::size_t batch_queue{};             ///< its index
+        std::size_t batch_next{};              ///< records before this one are handed on
+        std::size_t batch_end{};
     };
 
-    [[nodiscard]] static std::vector<Queue> queues_of(const std::vector<RecordSource*>& queues,
+    [[nodiscard]] static std::vector<Table> tables_of(const std::vector<RecordSource*>& queues,
                                                       const std::vector<RecordLayout>& layouts);
-    [[nodiscard]] static std::size_t most_batch_octets(const std::vector<Queue>& queues);
-    [[nodiscard]] bool hand_on_batch(ExportTime now);
-    bool take_batch(std::size_t queue);
+    [[nodiscard]] bool step(Table& table, ExportTime now);
+    [[nodiscard]] bool hand_on_batch(Table& table, ExportTime now);
+    bool take_batch(Table& table, std::size_t queue);
     [[nodiscard]] bool all_drained();
 
     MemoryReserve reserve_;  ///< of the export thread
-    std::vector<Queue> queues_;
+    std::vector<RecordSource*> queues_;
+    std::vector<Table> tables_;  ///< that have queues
     CollectorGroup collectors_;
-    std::size_t batch_octets_;            ///< room for kBatchRecords of any queue
-    std::unique_ptr<std::byte[]> batch_;  ///< records of one queue
-    std::size_t batch_queue_{};
-    std::size_t batch_next_{};  ///< records before this one are handed on
-    std::size_t batch_end_{};
-    std::size_t first_queue_{};  ///< where the next round begins
+    std::size_t first_table_{};  ///< of tables_: the first one of the next step
 };
 
 }  // namespace tributary

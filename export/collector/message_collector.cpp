@@ -46,6 +46,8 @@ MessageCollector::MessageCollector(const CollectorParts& parts,
       group_spool_(parts.group_spool),
       pace_(parts.collector()),
       metering_totals_(parts.metering.totals),
+      table_names_(table_names(parts.metering)),
+      taken_(taken_tables(parts.collector(), table_names_)),
       keeps_records_(parts.group_spool != nullptr),
       kept_octets_(octets_to_keep(parts)),
       is_file_(parts.collector().transport == TransportKind::file),
@@ -255,6 +257,9 @@ void MessageCollector::stage(ExportTime now) {
         }
         if (!messages_.waiting.empty()) {
             format_->refresh_if_due(now.uptime);
+            if (!messages_.waiting.front().is_made_anew()) {
+                format_->prepare_for(messages_.waiting.front());
+            }
         }
         const auto made = format_->next_ahead(now.uptime);
         if (made && !stage_ahead(*made, now)) {
@@ -328,7 +333,9 @@ void MessageCollector::add_report(ExportTime now) {
 ExportNumbers MessageCollector::export_numbers() const {
     ExportNumbers numbers;
     numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
-    numbers.not_sent = numbers.metering.lost;
+    for (std::size_t table = 0; table < table_names_.size(); ++table) {
+        numbers.not_sent += taken_.has(table) ? numbers.metering.lost_of(table) : RecordTally{};
+    }
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();
     }

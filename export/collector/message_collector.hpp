@@ -25,6 +25,7 @@
 #include "export/outgoing_message.hpp"
 #include "export/record_accounting.hpp"
 #include "export/spool/spool_queue.hpp"
+#include "export/taken_tables.hpp"
 #include "export/transport/pace.hpp"
 #include "export/transport/transport.hpp"
 
@@ -111,11 +112,12 @@ public:
         show_gauges();
     }
 
-    /// Limits and address may change while the session, its spool and its account go on. Files of
-    /// its address that have changed are read.
+    /// Limits, address and tables may change while the session, its spool and its account go on.
+    /// Files of its address that have changed are read.
     [[nodiscard]] std::unique_ptr<CollectorChange> prepare_change(
         const CollectorOptions& today, const CollectorOptions& wanted) override;
-    /// Limits change at once. Messages sent to the former address have kMovePatience to be
+    /// Limits and tables change at once; records of tables that it takes no more, and that wait
+    /// here, are still sent. Messages sent to the former address have kMovePatience to be
     /// acknowledged; meanwhile nothing is sent, and then all goes to the other address.
     void change(std::unique_ptr<CollectorChange> prepared) noexcept override;
     static constexpr std::chrono::seconds kMovePatience{5};
@@ -196,6 +198,8 @@ private:
     GroupSpool* group_spool_;  ///< nullptr: there is none
     Pace pace_;
     std::function<PreExportLosses()> metering_totals_;
+    std::vector<std::string> table_names_;
+    TakenTables taken_;  ///< tables that it takes, or has taken before a change
     bool keeps_records_;
     std::vector<std::size_t> kept_octets_;  ///< by layout, of each record; 0: it is not kept
     bool is_file_;

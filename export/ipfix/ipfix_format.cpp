@@ -9,6 +9,9 @@
 namespace tributary {
 namespace {
 
+/// Of tables that the collector does not take, where messages within its limit are too short.
+constexpr std::size_t kLongestMessage = 65'000;
+
 template <class Encodings>
 std::vector<const IpfixEncoder*> encoders_of(const Encodings& encodings) {
     std::vector<const IpfixEncoder*> encoders;
@@ -26,7 +29,8 @@ IpfixFormat::IpfixFormat(const ExportOptions& options, const CollectorOptions& c
     : encodings_(make_encodings(encoder_options(options, collector, metering), collector, metering,
                                 message_limit)),
       templates_(encoder_options(options, collector, metering), collector.transport,
-                 metering_as_sent(metering, collector), message_limit, encoders_of(encodings_)) {}
+                 metering_as_sent(metering, collector), message_limit, encoders_of(encodings_),
+                 taken_tables(collector, table_names(metering))) {}
 
 IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
                                                    const CollectorOptions& collector,
@@ -34,18 +38,39 @@ IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
                                                    std::size_t message_limit) {
     const std::vector<RecordLayout> layouts = metering.layouts();
     const std::vector<std::uint16_t> ids = first_template_ids(layouts);
+    const std::vector<std::string> names = table_names(metering);
+    const TakenTables taken = taken_tables(collector, names);
     Encodings made;
     for (std::size_t index = 0; index < layouts.size(); ++index) {
         std::optional<BiflowSplitter> splitter;
         if (is_split_for(collector, layouts[index])) {
             splitter.emplace(layouts[index]);
         }
-        const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
-        made.push_back(std::unique_ptr<Encoding>(new Encoding{
-            splitter,
-            IpfixEncoder(own, sent, message_limit, ids[index], metering.elements_of(index))}));
+        const auto make = [&](std::size_t limit, const std::string& fault) {
+            const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
+            made.push_back(std::unique_ptr<Encoding>(new Encoding{
+                splitter, IpfixEncoder(own, sent, limit, ids[index], metering.elements_of(index)),
+                fault}));
+        };
+        try {
+            make(message_limit, {});
+        } catch (const ExportError& fault) {
+            if (taken.has(index) || message_limit >= kLongestMessage) {
+                throw;
+            }
+            make(kLongestMessage, "table " + names[index] + ": " + fault.what());
+        }
     }
     return made;
+}
+
+void IpfixFormat::check_tables(const TakenTables& taken) const {
+    for (std::size_t table = 0; table < encodings_.size(); ++table) {
+        const std::string& fault = encodings_[table]->fault;
+        if (taken.has(table) && !fault.empty()) {
+            throw ExportError(fault);
+        }
+    }
 }
 
 AppendResult IpfixFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "export/ipfix/biflow_splitter.hpp"
@@ -21,14 +22,18 @@ namespace tributary {
 /// one layout, in sets of several templates; sequence numbers count the records of all. Templates
 /// go ahead of the records that need them, options records are the report.
 ///
+/// There is an encoder for each table, so that templates and fingerprints do not depend on the
+/// tables that the collector takes. Templates and options records are of these tables alone, until
+/// a message of another one leaves: it was on its way, or in a spool, when the tables changed.
+///
 /// @source  RFC 7011
 /// @thread  the export thread
 class IpfixFormat final : public MessageFormat {
 public:
     /// @param options        of the export
     /// @param collector      one of its collectors
-    /// @param metering       has the layouts
-    /// @param message_limit  octets that no message exceeds
+    /// @param metering       has the tables
+    /// @param message_limit  octets that no message of the tables that the collector takes exceeds
     /// @errors  ExportError
     IpfixFormat(const ExportOptions& options, const CollectorOptions& collector,
                 const MeteringProcess& metering, std::size_t message_limit);
@@ -37,6 +42,11 @@ public:
                                       OutgoingMessage& open) noexcept override;
     void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
+    void check_tables(const TakenTables& taken) const override;
+    void set_tables(const TakenTables& taken) noexcept override { templates_.set_tables(taken); }
+    void prepare_for(const OutgoingMessage& message) noexcept override {
+        templates_.prepare_for(message.layout);
+    }
     void stamp(OutgoingMessage& message, ExportTime now) noexcept override;
     void take_back(const OutgoingMessage& message) noexcept override {
         numbering_.take_back(message.data_records);
@@ -66,6 +76,9 @@ private:
     struct Encoding {
         std::optional<BiflowSplitter> splitter;  ///< where the collector gets uniflows of biflows
         IpfixEncoder encoder;
+        /// Why the records do not fit the limit, and so the collector cannot take the table; empty:
+        /// they do.
+        std::string fault;
     };
     using Encodings = std::vector<std::unique_ptr<Encoding>>;
 
@@ -74,7 +87,7 @@ private:
                                                   const MeteringProcess& metering,
                                                   std::size_t message_limit);
 
-    Encodings encodings_;  ///< by layout
+    Encodings encodings_;  ///< by table
     TemplateScheduler templates_;
     MessageNumbering numbering_;
 };

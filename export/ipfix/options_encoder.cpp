@@ -36,15 +36,6 @@ std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
     return messages;
 }
 
-/// Those that some records have.
-FieldGroups all_groups(const MeteringProcess& metering) {
-    FieldGroups groups;
-    for (const RecordLayout& layout : metering.layouts()) {
-        groups = groups | layout.groups();
-    }
-    return groups;
-}
-
 /// Most octets of a text in a record: two such texts fit the smallest message.
 constexpr std::size_t kLongestText = 200;
 
@@ -108,9 +99,6 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                                std::size_t message_limit)
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
-      groups_(all_groups(metering)),
-      has_reverse_(std::ranges::any_of(
-          metering.layouts(), [](const RecordLayout& each) { return each.reverse_at != 0; })),
       has_own_(options.enterprise_elements),
       has_ntop_(options.ntop_elements && options.enterprise_elements),
       has_cert_(options.cert_elements),
@@ -124,15 +112,25 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                 .message_limit = message_limit},
                options_templates(shape_)),
       template_messages_(encode_templates(session_, options_templates(shape_))) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    for (std::size_t table = 0; table < layouts.size(); ++table) {
+        type_messages_.push_back(
+            make_types(layouts[table], metering.elements_of(table).is_declared));
+    }
+}
+
+/// @errors  ExportError
+std::vector<OptionsEncoder::Message> OptionsEncoder::make_types(const RecordLayout& layout,
+                                                                bool is_declared) {
     Messages types;
-    if (options.options.types) {
-        append_types(types);
+    if (shape_.choice.types) {
+        append_types(types, layout, is_declared);
     }
     close(types);
     if (!types.complete) {
         throw ExportError("libfixbuf refused a record of an element's type");
     }
-    type_messages_ = std::move(types.messages);
+    return std::move(types.messages);
 }
 
 OptionsEncoder::Messages OptionsEncoder::encode(const ExportNumbers& numbers,
@@ -267,8 +265,14 @@ void OptionsEncoder::append_together(Messages& out, std::span<const Fields> reco
     }
 }
 
+/// Records of declared tables have no elements of ntop's or CERT's.
+///
 /// @source  RFC 5610 §3.9; reverse elements have their own numbers (RFC 5103 §6.2)
-void OptionsEncoder::append_types(Messages& out) {
+void OptionsEncoder::append_types(Messages& out, const RecordLayout& layout, bool is_declared) {
+    const FieldGroups groups = layout.groups();
+    const bool has_reverse = layout.reverse_at != 0;
+    const bool has_ntop = has_ntop_ && !is_declared;
+    const bool has_cert = has_cert_ && !is_declared;
     constexpr std::uint8_t kDefaultSemantics = 0;
     constexpr std::uint16_t kNoUnits = 0;
     const auto describe = [&](const std::string& name, std::uint16_t number, IpfixType type,
@@ -283,11 +287,11 @@ void OptionsEncoder::append_types(Messages& out) {
     };
     for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
         const FieldElement& element = *own.element;
-        if (!groups_.has(own.group) || !has_own_) {
+        if (!groups.has(own.group) || !has_own_) {
             continue;
         }
         describe(element.name, element.number, own.type, enterprise_number_);
-        if (has_reverse_) {
+        if (has_reverse) {
             describe(reverse_name_of(element),
                      static_cast<std::uint16_t>(element.number | kReverseBit), own.type,
                      enterprise_number_);
@@ -295,17 +299,17 @@ void OptionsEncoder::append_types(Messages& out) {
     }
     for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
         const FieldElement& element = *ntops.element;
-        if (has_ntop_) {
+        if (has_ntop) {
             describe(element.name, element.number, ntops.type, kNtopEnterprise);
         }
-        if (has_ntop_ && has_reverse_) {
+        if (has_ntop && has_reverse) {
             describe(element.reverse_name, element.reverse_number, ntops.type, kNtopEnterprise);
         }
     }
-    if (has_cert_) {
+    if (has_cert) {
         describe(kCertElement.name, kCertElement.number, IpfixType::unsigned8, kCertEnterprise);
     }
-    if (has_cert_ && has_reverse_) {
+    if (has_cert && has_reverse) {
         describe(reverse_name_of(kCertElement),
                  static_cast<std::uint16_t>(kCertElement.number | kReverseBit),
                  IpfixType::unsigned8, kCertEnterprise);

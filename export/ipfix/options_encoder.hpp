@@ -46,9 +46,11 @@ public:
     [[nodiscard]] const std::vector<std::vector<std::byte>>& template_messages() const noexcept {
         return template_messages_;
     }
-    /// Of the types, in messages of their own.
-    [[nodiscard]] const std::vector<Message>& type_messages() const noexcept {
-        return type_messages_;
+    /// Of the types of the elements that a table's records have, in messages of their own.
+    ///
+    /// @param table  its index
+    [[nodiscard]] const std::vector<Message>& type_messages(std::size_t table) const noexcept {
+        return type_messages_[table];
     }
     /// The first message has the numbers, where they are chosen.
     /// @errors  std::bad_alloc: nothing is made
@@ -70,21 +72,20 @@ private:
                                           bool has_algorithm) const;
     [[nodiscard]] static Fields psamp_sampling(const ObservedInterface& interface);
     void append_together(Messages& out, std::span<const Fields> records);
-    void append_types(Messages& out);
+    [[nodiscard]] std::vector<Message> make_types(const RecordLayout& layout, bool is_declared);
+    void append_types(Messages& out, const RecordLayout& layout, bool is_declared);
     void close(Messages& out);
 
     std::uint32_t observation_domain_;
     std::uint32_t enterprise_number_;
-    FieldGroups groups_;  ///< their elements are described, if they are tributary's own
-    bool has_reverse_;    ///< so are the reverse ones
-    bool has_own_;        ///< tributary's own are
-    bool has_ntop_;       ///< so are ntop's
-    bool has_cert_;       ///< and CERT's
+    bool has_own_;   ///< tributary's own elements are described
+    bool has_ntop_;  ///< so are ntop's
+    bool has_cert_;  ///< and CERT's
     OptionsShape shape_;
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;
-    std::vector<Message> type_messages_;
+    std::vector<std::vector<Message>> type_messages_;  ///< by table
 };
 
 /// Whether the sampling of some interfaces differs from that of others, so that a record needs a

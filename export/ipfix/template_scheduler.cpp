@@ -8,14 +8,18 @@ namespace tributary {
 
 TemplateScheduler::TemplateScheduler(const ExportOptions& options, TransportKind transport,
                                      const MeteringProcess& metering, std::size_t message_limit,
-                                     const std::vector<const IpfixEncoder*>& flows)
+                                     const std::vector<const IpfixEncoder*>& flows,
+                                     const TakenTables& taken)
     : refreshes_templates_(transport == TransportKind::udp),
       template_refresh_(options.template_refresh),
       template_refresh_packets_(options.template_refresh_packets),
       options_interval_(options.options_interval),
+      taken_(taken),
+      sent_(taken),
       options_(options, metering, message_limit) {
-    for (const IpfixEncoder* const each : flows) {
-        flows_.push_back({.encoder = each});
+    for (std::size_t table = 0; table < flows.size(); ++table) {
+        flows_.push_back({.encoder = flows[table],
+                          .types = has_options() ? options_.type_messages(table).size() : 0});
     }
 }
 
@@ -26,6 +30,7 @@ void TemplateScheduler::restart() noexcept {
 
 void TemplateScheduler::begin_round() noexcept {
     next_fixed_ = 0;
+    sent_ = taken_;
     for (Flows& each : flows_) {
         each.next = 0;
     }
@@ -38,22 +43,21 @@ void TemplateScheduler::refresh_if_due(std::chrono::nanoseconds now) noexcept {
     }
 }
 
-/// Where the types of elements begin among the announcements.
-std::size_t TemplateScheduler::types_at() const noexcept {
+/// The number of messages of options templates. Types and templates of flow records follow, which
+/// may become more.
+std::size_t TemplateScheduler::fixed_end() const noexcept {
     return has_options() ? options_.template_messages().size() : 0;
 }
 
-/// The number of options templates and types. The templates of flow records follow, because they
-/// may become more.
-std::size_t TemplateScheduler::fixed_end() const noexcept {
-    return types_at() + (has_options() ? options_.type_messages().size() : 0);
-}
-
-/// nullptr: all templates of flow records are sent.
+/// nullptr: all types and templates of flow records are sent.
 TemplateScheduler::Flows* TemplateScheduler::next_flows() noexcept {
-    const auto next = std::ranges::find_if(
-        flows_, [](const Flows& each) { return each.next < each.encoder->template_messages(); });
-    return next == flows_.end() ? nullptr : &*next;
+    for (std::size_t table = 0; table < flows_.size(); ++table) {
+        Flows& each = flows_[table];
+        if (sent_.has(table) && each.next < each.types + each.encoder->template_messages()) {
+            return &each;
+        }
+    }
+    return nullptr;
 }
 
 bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexcept {
@@ -62,19 +66,25 @@ bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexc
     return refreshes_templates_ && (by_packets || now - templates_at_ >= template_refresh_);
 }
 
+/// The next message of a table's types and templates, of which there is one.
+MessageFormat::Ahead TemplateScheduler::message_of(const Flows& flows) const noexcept {
+    if (flows.next < flows.types) {
+        const auto table = static_cast<std::size_t>(&flows - flows_.data());
+        const MessageFormat::Message& types = options_.type_messages(table)[flows.next];
+        return {.octets = types.octets, .records = types.records};
+    }
+    return {.octets = flows.encoder->template_message(flows.next - flows.types)};
+}
+
 std::optional<MessageFormat::Ahead> TemplateScheduler::next_template(
     std::chrono::nanoseconds now) noexcept {
     MessageFormat::Ahead next;
-    if (next_fixed_ < types_at()) {
+    if (next_fixed_ < fixed_end()) {
         last_counter_ = &next_fixed_;
         next.octets = options_.template_messages()[next_fixed_];
-    } else if (next_fixed_ < fixed_end()) {
-        last_counter_ = &next_fixed_;
-        const MessageFormat::Message& types = options_.type_messages()[next_fixed_ - types_at()];
-        next = {.octets = types.octets, .records = types.records};
     } else if (Flows* const flows = next_flows(); flows != nullptr) {
         last_counter_ = &flows->next;
-        next.octets = flows->encoder->template_message(flows->next);
+        next = message_of(*flows);
     } else {
         return std::nullopt;
     }
@@ -99,9 +109,11 @@ MessageFormat::Report TemplateScheduler::make_options(const ExportNumbers& numbe
         return options_.encode(numbers, flows_.front().encoder->announced_keys());
     }
     std::vector<TemplateKeys> keys;
-    for (const Flows& each : flows_) {
-        const std::span<const TemplateKeys> announced = each.encoder->announced_keys();
-        keys.insert(keys.end(), announced.begin(), announced.end());
+    for (std::size_t table = 0; table < flows_.size(); ++table) {
+        if (sent_.has(table)) {
+            const std::span announced = flows_[table].encoder->announced_keys();
+            keys.insert(keys.end(), announced.begin(), announced.end());
+        }
     }
     return options_.encode(numbers, keys);
 }

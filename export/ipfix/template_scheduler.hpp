@@ -12,21 +12,33 @@
 #include "export/message_format.hpp"
 #include "export/metering_process.hpp"
 #include "export/options.hpp"
+#include "export/taken_tables.hpp"
 
 namespace tributary {
 
-/// What one collector must receive beside flow records, and when: the types of elements before the
-/// templates that have them, and templates before everything that needs them, by UDP again and
-/// again; options records at the beginning of a session, after each interval, and on request.
+/// What one collector must receive beside flow records, and when: of each table that it takes the
+/// types of elements before the templates that have them, and templates before everything that
+/// needs them, by UDP again and again; options records at the beginning of a session, after each
+/// interval, and on request.
 /// @thread  the export thread; `now` is uptime
 class TemplateScheduler {
 public:
     /// @param options   of this collector
-    /// @param flows     have the templates of flow records; outlive the scheduler
+    /// @param flows     have the templates of flow records, by table; outlive the scheduler
+    /// @param taken     the tables that the collector takes
     /// @errors  ExportError
     TemplateScheduler(const ExportOptions& options, TransportKind transport,
                       const MeteringProcess& metering, std::size_t message_limit,
-                      const std::vector<const IpfixEncoder*>& flows);
+                      const std::vector<const IpfixEncoder*>& flows, const TakenTables& taken);
+
+    /// The collector takes these tables from now on. The templates of others are not sent again.
+    void set_tables(const TakenTables& taken) noexcept {
+        taken_ = taken;
+        sent_.add(taken);
+    }
+    /// A message with records of this table leaves next: its templates go ahead of it, whether or
+    /// not the collector still takes the table.
+    void prepare_for(std::size_t table) noexcept { sent_.add(table); }
 
     /// The collector has no template any more.
     void restart() noexcept;
@@ -47,16 +59,17 @@ public:
                                                      std::chrono::nanoseconds now);
 
 private:
-    /// The templates of one layout's records; they may become more.
+    /// Types and templates of one table's records; the templates may become more.
     struct Flows {
         const IpfixEncoder* encoder;
-        std::size_t next{};  ///< messages before this one are sent
+        std::size_t types{};  ///< messages of types that go ahead of the templates
+        std::size_t next{};   ///< messages before this one are sent
     };
 
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
-    [[nodiscard]] std::size_t types_at() const noexcept;
     [[nodiscard]] std::size_t fixed_end() const noexcept;
     [[nodiscard]] Flows* next_flows() noexcept;
+    [[nodiscard]] MessageFormat::Ahead message_of(const Flows& flows) const noexcept;
     void begin_round() noexcept;
     [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
 
@@ -64,10 +77,12 @@ private:
     std::chrono::nanoseconds template_refresh_;
     std::uint32_t template_refresh_packets_;
     std::chrono::nanoseconds options_interval_;  ///< 0: there are none
-    std::vector<Flows> flows_;
+    std::vector<Flows> flows_;                   ///< by table
+    TakenTables taken_;
+    TakenTables sent_;  ///< types and templates of these are sent in this round
     OptionsEncoder options_;
 
-    std::size_t next_fixed_{};                  ///< of options templates and types; likewise
+    std::size_t next_fixed_{};                  ///< of options templates; likewise
     std::size_t* last_counter_ = &next_fixed_;  ///< counts the last message of next_template()
     bool is_in_round_ = true;                   ///< not all were sent since the first one
     std::chrono::nanoseconds templates_at_{};   ///< end of the last round

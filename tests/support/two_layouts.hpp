@@ -3,13 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "export/metering_process.hpp"
 #include "flowcache/record/flow_record.hpp"
 #include "tests/support/export_harness.hpp"
 
-// Records of two layouts, for exports that have both: uniflows with the default fields, and biflows
-// with the groups extremes and layer2.
+// Records of two tables, for exports that have both: uniflows with the default fields, and, in the
+// table `second`, biflows with the groups extremes and layer2.
 namespace tributary::test {
 
 inline const RecordLayout kSecondLayout =
@@ -17,8 +18,15 @@ inline const RecordLayout kSecondLayout =
 
 inline MeteringProcess two_layouts() {
     MeteringProcess metering;
-    metering.further = {{.layout = kSecondLayout}};
+    metering.further = {{.name = "second", .layout = kSecondLayout}};
     return metering;
+}
+
+/// Has all collectors take both tables.
+inline void take_both(ExportOptions& options) {
+    for (CollectorOptions& collector : options.collectors) {
+        collector.tables = {std::string(kMainTable), "second"};
+    }
 }
 
 /// A biflow of the second layout: 10 packets of 1000 octets there, 3 of 300 back, and a VLAN for

@@ -38,6 +38,7 @@ int run(std::span<const char* const> arguments) {
                    .types = false};
     options.collectors[1].transport = TransportKind::file;
     options.collectors[1].path = arguments[2];
+    take_both(options);
     const auto records = static_cast<std::uint16_t>(std::stoul(arguments[3]));
 
     RecordQueue uniflows;

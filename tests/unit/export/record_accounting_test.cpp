@@ -17,7 +17,7 @@ RecordEntry entry(std::uint64_t number, std::size_t queue = 0) {
 RecordEntry begin_record(RecordAccounting& accounting, std::uint64_t index) {
     RecordEntry entry{
         .number = 0, .queue = 0, .packets = index + 1, .octets = std::uint64_t{100} << index};
-    entry.number = accounting.begin(0, entry.tally());
+    entry.number = accounting.begin(0, entry.tally(), 2);
     return entry;
 }
 
@@ -242,4 +242,68 @@ TEST_CASE("RecordAccounting: unread records stay in a spool where no other colle
             CHECK(counters.queues[0].spooled.read() == stays);
         }
     }
+}
+
+TEST_CASE("RecordAccounting: each record has the copies that it began with", "[export][unit]") {
+    ExportCounters counters(1, 3);
+    RecordAccounting accounting(counters, 3);
+    std::vector<RecordEntry> entries;
+    std::vector<std::size_t> copies;
+    for (std::size_t i = 0; i < 9000; ++i) {
+        copies.push_back(1 + i % 3);
+        RecordEntry record = entry(0);
+        record.number = accounting.begin(0, record.tally(), copies.back());
+        entries.push_back(record);
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        for (std::size_t collector = 0; collector + 1 < copies[i]; ++collector) {
+            accounting.lost(collector, entries[i], ExportLoss::write_failed);
+        }
+        CHECK(counters.queues[0].exported.read().records == i);
+        accounting.delivered(copies[i] - 1, entries[i]);
+    }
+    CHECK(counters.queues[0].exported.read().records == 9000);
+    CHECK(counters.queues[0].read_lost(ExportLoss::write_failed).records == 0);
+    accounting.set_copies(1);
+    CHECK(accounting.blocks() == 0);
+}
+
+TEST_CASE("RecordAccounting: a collector's account is split by the tables of queues",
+          "[export][unit]") {
+    ExportCounters counters(3, 2);
+    counters.split_by_table({0, 1, 1}, 3);
+    RecordAccounting accounting(counters, 1);
+    const auto begin = [&](std::size_t queue) {
+        RecordEntry record = entry(0, queue);
+        record.number = accounting.begin(queue, record.tally(), 1);
+        return record;
+    };
+    accounting.delivered(0, begin(0));
+    accounting.delivered(0, begin(1));
+    accounting.delivered(0, begin(2));
+    accounting.lost(0, begin(2), ExportLoss::collector_away);
+    accounting.spooled(0, begin(1));
+    accounting.lost_unbegun_copy(0, 2, {1, 10, 1000}, ExportLoss::buffer_full);
+    accounting.lost(0, UnreadRecords{.queues = {{1, 10, 1000}, {2, 20, 2000}}, .numbers = {}},
+                    ExportLoss::spool_damaged);
+    accounting.spooled(0, UnreadRecords{.queues = {{}, {}, {3, 30, 3000}}, .numbers = {}});
+    // Those of a former process are of no table.
+    accounting.delivered(0, entry(0, kNoQueue));
+    accounting.lost(0, {}, {7, 70, 7000}, ExportLoss::spool_damaged);
+    const CollectorCounters& account = counters.collectors[0];
+    REQUIRE(account.tables.size() == 3);
+    const auto check = [&](std::size_t table, std::uint64_t records, std::uint64_t lost,
+                           std::uint64_t spooled) {
+        const CollectorTableCounters& part = account.tables[table];
+        CHECK(part.records.read() == RecordTally{records, 10 * records, 1000 * records});
+        CHECK(part.lost.read() == RecordTally{lost, 10 * lost, 1000 * lost});
+        CHECK(part.spooled.read() == RecordTally{spooled, 10 * spooled, 1000 * spooled});
+    };
+    check(0, 1, 1, 0);
+    check(1, 2, 4, 4);
+    check(2, 0, 0, 0);
+    CHECK(account.records.read().records == 4);
+    CHECK(account.spooled.read().records == 4);
+    CHECK(counters.collectors[1].tables[1].records.read() == RecordTally{});
+    CHECK(counters.group_spool.tables.empty());
 }

@@ -290,6 +290,7 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     options.collectors.resize(1);
     options.collectors[0].transport = TransportKind::file;
     options.collectors[0].path = directory / "flows.ipfix";
+    options.collectors[0].tables = {"main", "nets"};
     Pipeline pipeline(
         {.queues = std::move(queues),
          .export_options = options,

@@ -240,7 +240,7 @@ struct Export {
             record.core.packets += packets_more * port;
             const RecordTally tally{1, record.core.packets, record.core.octets};
             collector.add({.bytes = bytes_of(record),
-                           .entry = {.number = accounting.begin(0, tally),
+                           .entry = {.number = accounting.begin(0, tally, 1),
                                      .queue = 0,
                                      .packets = tally.packets,
                                      .octets = tally.octets},

@@ -33,14 +33,16 @@ struct MixedExport {
     explicit MixedExport(ExportMode mode = ExportMode::copy, std::size_t count = 1,
                          const RecordLayout& second = kSecondLayout)
         : collectors(count), biflows(second, 1) {
-        metering.further = {{.layout = second}};
+        metering.further = {{.name = "second", .layout = second}};
         options.mode = mode;
         export_by_tcp(options, collectors);
+        take_both(options);
     }
     void write_file_too(const std::string& path) {
         CollectorOptions& file = options.collectors.emplace_back();
         file.transport = TransportKind::file;
         file.path = path;
+        take_both(options);
     }
     void start() {
         counters = std::make_unique<ExportCounters>(2, options.collectors.size());
@@ -234,6 +236,7 @@ TEST_CASE("ExportWorker: the group's spool keeps two layouts, and gives up the o
     const bool is_gone = GENERATE(false, true);
     if (is_gone) {
         next->metering.further.clear();
+        next->options.collectors[0].tables = {"main"};
     }
     const auto counters = std::make_unique<ExportCounters>(1, 1);
     ExportWorker worker(next->options, next->metering, {&next->uniflows}, *counters, {},
@@ -303,7 +306,8 @@ TEST_CASE("ExportWorker: two tables of one layout have the elements of their own
     KeyDescriptor key;
     key.destination_port = false;
     MeteringProcess metering;
-    metering.further = {{.layout = {}, .elements = {.key = key}}};
+    metering.further = {{.name = "second", .layout = {}, .elements = {.key = key}}};
+    take_both(options);
     RecordQueue flows;
     RecordQueue nets({}, 1);
     flows.put(record_of(1));

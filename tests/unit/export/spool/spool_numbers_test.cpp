@@ -113,7 +113,7 @@ struct Process {
     }
     void store(OutgoingMessage message) {
         for (const RecordEntry& entry : message.entries) {
-            static_cast<void>(accounting.begin(0, entry.tally()));
+            static_cast<void>(accounting.begin(0, entry.tally(), 1));
         }
         REQUIRE(queue.store(message, none, now));
     }
