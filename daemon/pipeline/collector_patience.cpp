@@ -20,22 +20,38 @@ std::uint64_t failures_of(const Ledger& ledger) {
     return failures;
 }
 
+/// Records of all tables.
+struct Progress {
+    std::uint64_t ended{};
+    std::uint64_t exported{};
+    std::uint64_t gone{};  ///< exported or lost
+
+    /// @param ledger  of a queue or a table
+    template <class RecordLedger>
+    void add(const RecordLedger& ledger) {
+        ended = std::accumulate(ledger.ended.begin(), ledger.ended.end(), ended);
+        exported += ledger.exported.records;
+        gone += ledger.exported.records + ledger.lost_sum().records;
+    }
+};
+
 }  // namespace
 
 bool CollectorPatience::is_over(const Ledger& ledger, Clock::time_point now) noexcept {
-    const QueueLedger total = ledger.total();
-    const std::uint64_t ended =
-        std::accumulate(total.ended.begin(), total.ended.end(), std::uint64_t{0});
-    const std::uint64_t gone = total.exported.records + total.lost_sum().records;
+    Progress all;
+    all.add(ledger.total());
+    for (const TableLedger& table : ledger.tables) {
+        all.add(table);
+    }
     const std::uint64_t failures = failures_of(ledger);
     const bool is_connected =
         failures == failures_ &&
         std::ranges::any_of(ledger.collectors, [](const CollectorLedger& collector) {
             return count_of(collector, "connected") != 0;
         });
-    if (ended <= gone || is_connected || total.exported.records != exported_) {
+    if (all.ended <= all.gone || is_connected || all.exported != exported_) {
         since_ = now;
-        exported_ = total.exported.records;
+        exported_ = all.exported;
         failures_ = failures;
         return false;
     }

@@ -32,7 +32,7 @@ Json json_of(std::optional<std::uint64_t> number) { return number ? Json(*number
 Json json_of(std::uint64_t number) { return number; }
 Json json_of(const NamedCounts& counts) { return counts; }
 
-/// The sections of a queue's JSON.
+/// The sections of a queue's JSON, or of a table's.
 struct QueueJson {
     Json packets = Json::object();
     Json octets = Json::object();
@@ -66,9 +66,10 @@ void show(QueueJson& json, const CounterWords& words, const LostByCause& lost) {
     }
 }
 
-QueueJson json_of(const QueueLedger& queue) {
+template <class Rows, class Owner>
+QueueJson json_of(const Rows& rows, const Owner& ledger) {
     QueueJson json;
-    for_each_in_json(kQueueRows, queue, [&json](const CounterWords& words, const auto& numbers) {
+    for_each_in_json(rows, ledger, [&json](const CounterWords& words, const auto& numbers) {
         show(json, words, numbers);
     });
     return json;
@@ -108,6 +109,34 @@ void add_all(const Rows& rows, Owner& sum, const Owner& other) {
     });
 }
 
+/// The sum of counts by name.
+std::uint64_t sum_of(const NamedCounts& counts) noexcept {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& count) { return sum + count.second; });
+}
+
+RecordTally sum_of(const LostByCause& lost) noexcept {
+    RecordTally sum;
+    for (const auto& [cause, tally] : lost) {
+        sum += tally;
+    }
+    return sum;
+}
+
+using EndedByReason = std::array<std::uint64_t, kFlowEndReasonCount>;
+
+NamedCounts named(const EndedByReason& ended) {
+    NamedCounts counts;
+    for (std::size_t reason = 1; reason < kFlowEndReasonCount; ++reason) {
+        counts.emplace(kEndReasonNames[reason], ended[reason]);
+    }
+    return counts;
+}
+
+std::uint64_t sum_of(const EndedByReason& ended) noexcept {
+    return std::accumulate(ended.begin(), ended.end(), std::uint64_t{0});
+}
+
 /// As in the records: 16 hexadecimal digits.
 std::string stream_text(std::uint64_t stream) { return fmt::format("{:016x}", stream); }
 
@@ -125,7 +154,36 @@ Json json_of(const LostNumbers::Reading& numbers) {
             {"unlisted", numbers.unlisted}};
 }
 
+Json json_of(const CollectorLedger& collector) {
+    Json entry{{"name", collector.name}};
+    entry.update(Json(collector.counts));
+    entry["lost_by_cause"] = collector.lost_by_cause;
+    if (!collector.tables.empty()) {
+        entry["tables"] = collector.tables;
+    }
+    if (collector.numbers) {
+        entry["numbers"] = json_of(*collector.numbers);
+    }
+    if (collector.is_removed) {
+        entry["removed"] = true;
+    }
+    return entry;
+}
+
 double seconds(Timestamp::duration time) { return std::chrono::duration<double>(time).count(); }
+
+Json json_of(const QueueLedger& queue) {
+    QueueJson numbers = json_of(kQueueRows, queue);
+    Json entry{{"name", queue.name},
+               {"packets", std::move(numbers.packets)},
+               {"octets", std::move(numbers.octets)},
+               {"flows", std::move(numbers.flows)}};
+    if (queue.clock) {
+        entry["clock"] = {{"lead_seconds", seconds(queue.clock->lead)},
+                          {"times_set_back", queue.clock->times_set_back}};
+    }
+    return entry;
+}
 
 /// Records at the end that the next process finds.
 std::string spooled_text(std::uint64_t records) {
@@ -145,10 +203,7 @@ std::string unanalysed_text(const NamedCounts& segments) {
 
 }  // namespace
 
-std::uint64_t GroupSpoolLedger::lost() const noexcept {
-    return std::accumulate(lost_by_cause.begin(), lost_by_cause.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const auto& cause) { return sum + cause.second; });
-}
+std::uint64_t GroupSpoolLedger::lost() const noexcept { return sum_of(lost_by_cause); }
 
 std::uint64_t GroupSpoolLedger::waiting() const noexcept {
     const std::uint64_t came = inherited + stored;
@@ -156,23 +211,11 @@ std::uint64_t GroupSpoolLedger::waiting() const noexcept {
     return came > went ? came - went : 0;
 }
 
-std::uint64_t QueueLedger::ignored_sum() const noexcept {
-    return std::accumulate(
-        ignored.begin(), ignored.end(), std::uint64_t{0},
-        [](std::uint64_t sum, const auto& reason) { return sum + reason.second; });
-}
+std::uint64_t QueueLedger::ignored_sum() const noexcept { return sum_of(ignored); }
 
-RecordTally QueueLedger::lost_sum() const noexcept {
-    RecordTally sum;
-    for (const auto& [cause, tally] : lost) {
-        sum += tally;
-    }
-    return sum;
-}
+RecordTally QueueLedger::lost_sum() const noexcept { return sum_of(lost); }
 
-std::uint64_t QueueLedger::in_cache() const noexcept {
-    return metered.records - std::accumulate(ended.begin(), ended.end(), std::uint64_t{0});
-}
+std::uint64_t QueueLedger::in_cache() const noexcept { return metered.records - sum_of(ended); }
 
 RecordTally QueueLedger::active() const noexcept { return metered - exported - lost_sum(); }
 
@@ -181,13 +224,17 @@ QueueLedger& QueueLedger::operator+=(const QueueLedger& other) {
     return *this;
 }
 
-NamedCounts QueueLedger::ended_by_reason() const {
-    NamedCounts counts;
-    for (std::size_t reason = 1; reason < kFlowEndReasonCount; ++reason) {
-        counts.emplace(kEndReasonNames[reason], ended[reason]);
-    }
-    return counts;
-}
+NamedCounts QueueLedger::ended_by_reason() const { return named(ended); }
+
+std::uint64_t TableLedger::refused_sum() const noexcept { return sum_of(refused); }
+
+RecordTally TableLedger::lost_sum() const noexcept { return sum_of(lost); }
+
+std::uint64_t TableLedger::in_cache() const noexcept { return created.records - sum_of(ended); }
+
+RecordTally TableLedger::active() const noexcept { return created - exported - lost_sum(); }
+
+NamedCounts TableLedger::ended_by_reason() const { return named(ended); }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
@@ -198,6 +245,15 @@ void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     }
     queue.metered = {counters.flows_created.read(), counters.packets.read(),
                      counters.octets.read()};
+}
+
+void read_cache(const CacheCounters& counters, TableLedger& table) {
+    table.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
+    for (std::size_t reason = 0; reason < kFlowEndReasonCount; ++reason) {
+        table.ended[reason] += counters.ended[reason].read();
+    }
+    table.created +=
+        {counters.flows_created.read(), counters.packets.read(), counters.octets.read()};
 }
 
 void read_input(const InputCounters& counters, QueueLedger& queue) {
@@ -248,11 +304,18 @@ std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
 PreExportLosses metering_totals(const Ledger& ledger) {
     const QueueLedger total = ledger.total();
     const PortLedger ports = ledger.all_ports();
-    const auto lost = total.lost.find(kRingFull);
-    return {.ignored_packets = total.ignored_sum(),
-            .ignored_octets = total.ignored_octets,
-            .dropped_packets = sum_of_known(ports.missed, ports.no_buffer),
-            .lost = lost == total.lost.end() ? RecordTally{} : lost->second};
+    const auto lost_in = [](const LostByCause& by_cause) {
+        const auto lost = by_cause.find(kRingFull);
+        return lost == by_cause.end() ? RecordTally{} : lost->second;
+    };
+    PreExportLosses losses{.ignored_packets = total.ignored_sum(),
+                           .ignored_octets = total.ignored_octets,
+                           .dropped_packets = sum_of_known(ports.missed, ports.no_buffer),
+                           .lost = lost_in(total.lost)};
+    for (const TableLedger& table : ledger.tables) {
+        losses.further_lost.push_back(lost_in(table.lost));
+    }
+    return losses;
 }
 
 QueueLedger Ledger::total() const {
@@ -272,7 +335,7 @@ PortLedger Ledger::all_ports() const {
 }
 
 std::string to_json(const Ledger& ledger) {
-    QueueJson total = json_of(ledger.total());
+    QueueJson total = json_of(kQueueRows, ledger.total());
     show_all(total.packets, kPortRows, ledger.all_ports());
     Json json{{"packets", std::move(total.packets)},
               {"octets", std::move(total.octets)},
@@ -282,16 +345,7 @@ std::string to_json(const Ledger& ledger) {
               {"ports", Json::array()},
               {"queues", Json::array()}};
     for (const CollectorLedger& collector : ledger.collectors) {
-        Json entry{{"name", collector.name}};
-        entry.update(Json(collector.counts));
-        entry["lost_by_cause"] = collector.lost_by_cause;
-        if (collector.numbers) {
-            entry["numbers"] = json_of(*collector.numbers);
-        }
-        if (collector.is_removed) {
-            entry["removed"] = true;
-        }
-        json["collectors"].push_back(std::move(entry));
+        json["collectors"].push_back(json_of(collector));
     }
     if (ledger.spool) {
         show_all(json["spool"], kSpoolRows, *ledger.spool);
@@ -302,16 +356,13 @@ std::string to_json(const Ledger& ledger) {
         json["ports"].push_back(std::move(entry));
     }
     for (const QueueLedger& queue : ledger.queues) {
-        QueueJson numbers = json_of(queue);
-        Json entry{{"name", queue.name},
-                   {"packets", std::move(numbers.packets)},
-                   {"octets", std::move(numbers.octets)},
-                   {"flows", std::move(numbers.flows)}};
-        if (queue.clock) {
-            entry["clock"] = {{"lead_seconds", seconds(queue.clock->lead)},
-                              {"times_set_back", queue.clock->times_set_back}};
-        }
-        json["queues"].push_back(std::move(entry));
+        json["queues"].push_back(json_of(queue));
+    }
+    for (const TableLedger& table : ledger.tables) {
+        QueueJson numbers = json_of(kTableRows, table);
+        json["tables"][table.name] = {{"packets", std::move(numbers.packets)},
+                                      {"octets", std::move(numbers.octets)},
+                                      {"flows", std::move(numbers.flows)}};
     }
     return json.dump(2) + "\n";
 }
@@ -329,6 +380,39 @@ std::string to_line(const Ledger& ledger) {
         (total.active() - total.spooled).records, unanalysed_text(total.tcp_unanalysed));
 }
 
+namespace {
+
+/// Records that nothing became of; empty: there are none.
+///
+/// @param whose  words in front of it
+std::string lost_sight_of(const std::string& whose, const RecordTally& left) {
+    if (left == RecordTally{}) {
+        return {};
+    }
+    return fmt::format(
+        "{}{} records with {} packets and {} octets were created but neither exported, lost nor "
+        "spooled",
+        whose, static_cast<std::int64_t>(left.records), static_cast<std::int64_t>(left.packets),
+        static_cast<std::int64_t>(left.octets));
+}
+
+std::string imbalance(const TableLedger& table) {
+    const std::uint64_t known =
+        table.filtered + table.filter_not_ready + table.without_field + table.matched;
+    if (table.metered != known) {
+        return fmt::format("table {}: metered {} packets but matched and left out {}", table.name,
+                           table.metered, known);
+    }
+    const std::uint64_t accounted = table.created.packets + table.refused_sum();
+    if (table.matched != accounted) {
+        return fmt::format("table {}: matched {} packets but accounted and refused {}", table.name,
+                           table.matched, accounted);
+    }
+    return lost_sight_of("table " + table.name + ": ", table.active() - table.spooled);
+}
+
+}  // namespace
+
 std::string imbalance(const Ledger& ledger) {
     const QueueLedger total = ledger.total();
     const std::uint64_t known = total.metered.packets + total.ignored_sum() + total.filtered;
@@ -342,15 +426,13 @@ std::string imbalance(const Ledger& ledger) {
             "spooled",
             ledger.spool->waiting());
     }
-    const RecordTally left = total.active() - total.spooled;
-    if (left != RecordTally{}) {
-        return fmt::format(
-            "{} records with {} packets and {} octets were created but neither exported, lost nor "
-            "spooled",
-            static_cast<std::int64_t>(left.records), static_cast<std::int64_t>(left.packets),
-            static_cast<std::int64_t>(left.octets));
+    std::string text = lost_sight_of("", total.active() - total.spooled);
+    for (const TableLedger& table : ledger.tables) {
+        if (text.empty()) {
+            text = imbalance(table);
+        }
     }
-    return {};
+    return text;
 }
 
 }  // namespace tributary

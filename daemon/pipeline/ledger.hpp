@@ -82,10 +82,45 @@ struct QueueLedger {
     QueueLedger& operator+=(const QueueLedger& other);
 };
 
+/// The packets and records of a table beside the main one, summed up over its parts in all queues.
+/// The queues' ledgers have none of them. After a drain always:
+///
+///     metered = filtered + filter_not_ready + without_field + matched
+///     matched = created.packets + refused (by cause)
+///     created = exported + lost (by cause) + active      in records, packets and octets
+struct TableLedger {
+    std::string name;         ///< as the configuration has it
+    std::uint64_t metered{};  ///< packets in records of the main table, which come to each table
+    std::uint64_t filtered{};
+    std::uint64_t filter_not_ready{};  ///< came before the table's filter could decide
+    std::uint64_t without_field{};     ///< ended before a field of the user's own
+    std::uint64_t matched{};
+    NamedCounts
+        refused;  ///< packets that matched and are in no record, by cause; there is none yet
+    RecordTally created;  ///< flow records, with the packets and octets in them
+    RecordTally exported;
+    RecordTally spooled;  ///< at the end: records in a spool, which count as active
+    LostByCause lost;
+    std::array<std::uint64_t, kFlowEndReasonCount> ended{};  ///< by FlowEndReason
+
+    [[nodiscard]] std::uint64_t refused_sum() const noexcept;
+    [[nodiscard]] RecordTally lost_sum() const noexcept;
+    /// Ended records by reason.
+    [[nodiscard]] NamedCounts ended_by_reason() const;
+    /// Records in caches.
+    [[nodiscard]] std::uint64_t in_cache() const noexcept;
+    /// Records in caches, rings or unsent messages.
+    [[nodiscard]] RecordTally active() const noexcept;
+};
+
 /// Copies the counters of a flow cache into `queue`. Call it after the exported and lost records
 /// are read: a ledger read at full speed then never shows more records gone than created. For the
 /// same reason it reads the ended records first.
 void read_cache(const CacheCounters& counters, QueueLedger& queue);
+/// Adds those of the flow cache that a table has in a queue; after Pipeline::read(), for the same
+/// reason. The counts of its packets are for the caller to add: filtered, filter_not_ready,
+/// without_field, matched.
+void read_cache(const CacheCounters& counters, TableLedger& table);
 /// Copies the counters of an input path into `queue`; after read_cache(), for the same reason.
 void read_input(const InputCounters& counters, QueueLedger& queue);
 /// Copies the counts of packets that stages keep.
@@ -99,6 +134,9 @@ struct CollectorLedger {
     bool is_removed{};  ///< removed by a reload
     /// Of formats that number their records.
     std::optional<LostNumbers::Reading> numbers{};
+    /// Of `counts`, what is of each table, by its name; empty: there is one table. Records of a
+    /// former process are in none.
+    std::map<std::string, NamedCounts, std::less<>> tables{};
 };
 
 /// The account of the spool that a group's collectors share:
@@ -134,7 +172,9 @@ struct Ledger {
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;
     std::optional<GroupSpoolLedger> spool{};  ///< nullopt: no group spool
+    std::vector<TableLedger> tables{};        ///< beside the main one, in their order
 
+    /// Of the main table's records.
     [[nodiscard]] QueueLedger total() const;
     /// The sums; a count unknown for one port is unknown for all.
     [[nodiscard]] PortLedger all_ports() const;
@@ -148,7 +188,7 @@ struct Ledger {
 [[nodiscard]] std::optional<std::uint64_t> sum_of_known(std::optional<std::uint64_t> a,
                                                         std::optional<std::uint64_t> b);
 
-/// The losses before the export, for the collectors.
+/// The losses before the export, of all tables, for the collectors.
 [[nodiscard]] PreExportLosses metering_totals(const Ledger& ledger);
 
 /// The ledger as DESIGN 3 fixes it, indented.

@@ -186,6 +186,97 @@ inline constexpr std::tuple kQueueRows{
 };
 static_assert(has_row_for_each_member<QueueLedger>(kQueueRows));
 
+/// The order of a table's metrics.
+struct TableMetricGroup {
+    static constexpr std::uint8_t kPackets = 0;
+    static constexpr std::uint8_t kRecords = 1;
+    static constexpr std::uint8_t kByName = 2;
+    static constexpr std::uint8_t kLost = 3;
+};
+
+inline constexpr std::tuple kTableRows{
+    no_counter(&TableLedger::name),
+    counter(&TableLedger::metered,
+            {.key = "metered",
+             .metrics = {{{"tributary_table_metered_packets_total",
+                           "Metered packets, all of which come to the table."}}}}),
+    counter(&TableLedger::filtered, {.key = "filtered",
+                                     .metrics = {{{"tributary_table_filtered_packets_total",
+                                                   "Of these, those that its filter left out."}}}}),
+    counter(&TableLedger::filter_not_ready,
+            {.key = "filter_not_ready",
+             .metrics = {{{"tributary_table_filter_not_ready_packets_total",
+                           "Of these, those that came before its filter could decide."}}}}),
+    counter(&TableLedger::without_field,
+            {.key = "without_field",
+             .metrics = {{{"tributary_table_without_field_packets_total",
+                           "Of these, those that ended before a field of the user's own."}}}}),
+    counter(&TableLedger::matched, {.key = "matched",
+                                    .metrics = {{{"tributary_table_matched_packets_total",
+                                                  "Of these, those that matched."}}}}),
+    counter(&TableLedger::refused_sum, {.key = "refused"}),
+    counter(&TableLedger::refused,
+            {.key = "refused_by_cause",
+             .metrics = {{{"tributary_table_refused_packets_total",
+                           "Packets that matched and are in no record, by cause."}}},
+             .label = "cause",
+             .metric_group = TableMetricGroup::kByName}),
+    counter(&TableLedger::created,
+            {.key = "in_records",
+             .records_key = "created",
+             .metrics = {{{"tributary_table_packets_total", "Packets in its flow records.", false,
+                           &RecordTally::packets},
+                          {"tributary_table_bytes_total", "Bytes of IP packets in these.", false,
+                           &RecordTally::octets},
+                          {"tributary_table_created_flow_records_total",
+                           "Its flow records that have begun.", false, &RecordTally::records}}},
+             .metric_group = TableMetricGroup::kRecords}),
+    counter(&TableLedger::exported,
+            {.key = "exported",
+             .metrics = {{{"tributary_table_exported_flow_records_total",
+                           "Its flow records that a collector has.", false, &RecordTally::records},
+                          {"tributary_table_exported_packets_total", "Packets in these.", false,
+                           &RecordTally::packets},
+                          {"tributary_table_exported_bytes_total", "Bytes of IP packets in these.",
+                           false, &RecordTally::octets}}},
+             .metric_group = TableMetricGroup::kRecords}),
+    counter(&TableLedger::lost_sum, {.key = "lost"}),
+    counter(&TableLedger::lost,
+            {.key = "lost_by_cause",
+             .metrics = {{{"tributary_table_lost_flow_records_total", "Its records lost, by cause.",
+                           false, &RecordTally::records},
+                          {"tributary_table_lost_packets_total", "Packets in these.", false,
+                           &RecordTally::packets},
+                          {"tributary_table_lost_bytes_total", "Bytes in these.", false,
+                           &RecordTally::octets}}},
+             .label = "cause",
+             .metric_group = TableMetricGroup::kLost}),
+    counter(&TableLedger::active,
+            {.key = "active",
+             .metrics = {{{"tributary_table_active_flow_records",
+                           "Its flow records in caches, rings or unsent messages.", true,
+                           &RecordTally::records},
+                          {"tributary_table_active_packets", "Packets in these.", true,
+                           &RecordTally::packets},
+                          {"tributary_table_active_bytes", "Bytes in these.", true,
+                           &RecordTally::octets}}},
+             .metric_group = TableMetricGroup::kRecords}),
+    metric_only(
+        &TableLedger::in_cache,
+        {.metrics = {{{"tributary_table_cached_flow_records", "Flows in its caches.", true}}},
+         .metric_group = TableMetricGroup::kRecords}),
+    counter(&TableLedger::spooled, {.key = "spooled"}),
+    no_counter(&TableLedger::ended),
+    counter(&TableLedger::ended_by_reason,
+            {.key = "ended_by_reason",
+             .section = LedgerSection::flows,
+             .metrics = {{{"tributary_table_ended_flow_records_total",
+                           "Its flow records, by why they ended."}}},
+             .label = "reason",
+             .metric_group = TableMetricGroup::kByName}),
+};
+static_assert(has_row_for_each_member<TableLedger>(kTableRows));
+
 inline constexpr std::tuple kPortRows{
     no_counter(&PortLedger::name),
     counter(&PortLedger::missed,
@@ -281,6 +372,25 @@ inline constexpr std::array kCollectorRows{
         "spool_estimated", {"tributary_collector_spool_estimated_flow_records_total",
                             "Of these, an estimate from octets of the spool that cannot be read."}),
     collector_records<&CollectorCounters::spooled>("spooled", {}),
+};
+
+/// A count of a collector that is split by table: its key, and where it is read.
+struct CollectorTableRow {
+    const char* key;
+    RecordCounter CollectorTableCounters::*counter;
+    MetricWords metric{};
+};
+
+inline constexpr std::array kCollectorTableRows{
+    CollectorTableRow{
+        "records",
+        &CollectorTableCounters::records,
+        {"tributary_collector_table_flow_records_total", "Flow records of a table that it has."}},
+    CollectorTableRow{"lost",
+                      &CollectorTableCounters::lost,
+                      {"tributary_collector_table_lost_flow_records_total",
+                       "Flow records of a table that it will never get."}},
+    CollectorTableRow{"spooled", &CollectorTableCounters::spooled},
 };
 
 inline constexpr MetricWords kCollectorLost{"tributary_collector_lost_flow_records_total",

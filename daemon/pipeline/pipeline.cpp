@@ -33,14 +33,27 @@ std::vector<RecordSource*> rings_of(const Pipeline::Parts& parts) {
     return rings;
 }
 
-/// Records lost by cause.
+/// Records that a collector or a spool has lost, by cause.
 NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
     NamedCounts lost;
-    for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
+    for (std::size_t cause = 0; cause < kCollectorLossCount; ++cause) {
         const auto loss = static_cast<ExportLoss>(cause);
         lost[std::string(name_of(loss))] = counters.read_lost(loss).records;
     }
     return lost;
+}
+
+/// Adds what became of the records from a ring.
+///
+/// @param causes  so many causes of loss are possible
+template <class RecordLedger>
+void read_export(const QueueExportCounters& counters, std::size_t causes, RecordLedger& ledger) {
+    ledger.exported += counters.exported.read();
+    ledger.spooled += counters.spooled.read();
+    for (std::size_t cause = 0; cause < causes; ++cause) {
+        const auto loss = static_cast<ExportLoss>(cause);
+        ledger.lost[std::string(name_of(loss))] += counters.read_lost(loss);
+    }
 }
 
 }  // namespace
@@ -319,23 +332,38 @@ ExportTime Pipeline::now() const {
 }
 
 void Pipeline::read(Ledger& ledger) const {
+    // With one table, every collector takes it.
+    const std::size_t causes =
+        parts_.metering.further.empty() ? kCollectorLossCount : kExportLossCount;
+    read_tables(ledger);
+    std::uint64_t metered = 0;
     for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
         QueueLedger& queue = ledger.queues[index];
-        const QueueExportCounters& counters = export_counters_.queues[index];
-        queue.exported = counters.exported.read();
-        queue.spooled = counters.spooled.read();
-        for (std::size_t cause = 0; cause < kExportLossCount; ++cause) {
-            const auto loss = static_cast<ExportLoss>(cause);
-            queue.lost[std::string(name_of(loss))] = counters.read_lost(loss);
-        }
+        read_export(export_counters_.queues[index], causes, queue);
         const QueueWorker& input = *parts_.queues[index];
         read_cache(input.cache_counters, queue);
         read_input(input.input_counters(), queue);
         if (const KeptBuffers* const kept = input.kept()) {
             read_kept(*kept, queue);
         }
+        metered += queue.metered.packets;
+    }
+    for (TableLedger& table : ledger.tables) {
+        table.metered = metered;
     }
     read_collectors(ledger);
+}
+
+/// Adds what became of the records of further tables.
+void Pipeline::read_tables(Ledger& ledger) const {
+    for (const FurtherTable& table : parts_.metering.further) {
+        ledger.tables.emplace_back().name = table.name;
+    }
+    for (std::size_t index = 0; index < parts_.further_records.size(); ++index) {
+        const std::size_t table = parts_.further_records[index]->table();
+        read_export(export_counters_.queues[parts_.queues.size() + index], kExportLossCount,
+                    ledger.tables[table - 1]);
+    }
 }
 
 namespace {
@@ -370,6 +398,20 @@ void Pipeline::read_group_spool(Ledger& ledger) const {
     spool.stored = export_counters_.group_spool_stored.read().records;
 }
 
+/// What of a collector's account is of each table.
+std::map<std::string, NamedCounts, std::less<>> Pipeline::read_tables(
+    const CollectorCounters& counters) const {
+    std::map<std::string, NamedCounts, std::less<>> tables;
+    for (std::size_t table = 0; table < counters.tables.size(); ++table) {
+        const std::string name =
+            table == 0 ? std::string(kMainTable) : parts_.metering.further[table - 1].name;
+        for (const CollectorTableRow& row : kCollectorTableRows) {
+            tables[name][row.key] = (counters.tables[table].*row.counter).records.read();
+        }
+    }
+    return tables;
+}
+
 void Pipeline::read_collectors(Ledger& ledger) const {
     read_group_spool(ledger);
     const std::chrono::nanoseconds uptime = now().uptime;
@@ -386,6 +428,7 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                             .lost_by_cause = std::move(lost_by_cause),
                             .is_removed = !account.is_in_use});
         add_counts(counters, uptime, collector.counts);
+        collector.tables = read_tables(counters);
         if (LostNumbers::Reading numbers = counters.numbers.read(); numbers.next.stream != 0) {
             collector.numbers = std::move(numbers);
         }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,8 +55,8 @@ public:
         MeteringProcess metering;
         std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
         CollectorEventHandler on_collector_event;  ///< called by the export thread
-        /// Records of other tables than the queues' own, in any order: their input threads make
-        /// them in stages, and `metering` describes them. They outlive the pipeline.
+        /// Records of further tables, in any order: the input threads make them in stages, and
+        /// `metering` describes the tables. They outlive the pipeline.
         std::vector<RecordSource*> further_records{};
     };
 
@@ -147,6 +148,8 @@ public:
     [[nodiscard]] std::vector<CollectorFigures> collector_figures() const;
 
     /// Adds the counts of each queue's packets and records; `ledger.queues` has an entry per queue.
+    /// Adds an entry for each further table, with its name, the packets that came to it, and what
+    /// the export made of its records. What its caches count is for the caller to add, after that.
     /// @thread  any
     void read(Ledger& ledger) const;
 
@@ -175,6 +178,9 @@ private:
     [[nodiscard]] bool finish_export() noexcept;
     void note_export_fault() noexcept;
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
+    void read_tables(Ledger& ledger) const;
+    [[nodiscard]] std::map<std::string, NamedCounts, std::less<>> read_tables(
+        const CollectorCounters& counters) const;
     void read_collectors(Ledger& ledger) const;
     void read_group_spool(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;

@@ -107,7 +107,10 @@ private:
 }  // namespace
 
 std::string wait_of_end(const Ledger& ledger, std::chrono::milliseconds drain_timeout) {
-    const std::uint64_t records = ledger.total().active().records;
+    std::uint64_t records = ledger.total().active().records;
+    for (const TableLedger& table : ledger.tables) {
+        records += table.active().records;
+    }
     const std::string collectors = awaited_collectors(ledger, records);
     if (collectors.empty()) {
         return "the end waits until files are finished";

@@ -164,6 +164,15 @@ void add_collector(Families& families, const CollectorLedger& collector) {
     }
     add(families, {.metrics = {{kCollectorLost}}, .label = "cause"}, labels,
         collector.lost_by_cause);
+    for (const auto& [table, counts] : collector.tables) {
+        for (const CollectorTableRow& row : kCollectorTableRows) {
+            const auto count = counts.find(row.key);
+            if (row.metric.name != nullptr && count != counts.end()) {
+                families.add(metric_of(row.metric), with_label(labels, "table", table),
+                             count->second);
+            }
+        }
+    }
 }
 
 void add_spool(Families& families, const GroupSpoolLedger& spool) {
@@ -293,6 +302,9 @@ std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures) {
     Families families;
     for (const QueueLedger& queue : ledger.queues) {
         add_all(families, kQueueRows, labels_of(queue), queue);
+    }
+    for (const TableLedger& table : ledger.tables) {
+        add_all(families, kTableRows, {{"table", table.name}}, table);
     }
     for (const PortLedger& port : ledger.ports) {
         add_all(families, kPortRows, {{"input", port.name}}, port);

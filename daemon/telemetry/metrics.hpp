@@ -40,7 +40,8 @@ struct ProbeFigures {
 };
 
 /// Ledger and figures in Prometheus's text format. Names begin with `tributary_`, octets are called
-/// bytes, and counts per queue have the labels `input` and `queue`.
+/// bytes, and counts per queue have the labels `input` and `queue`. Those of a further table, whose
+/// names begin with `tributary_table_`, have the label `table`.
 ///
 /// @source  https://prometheus.io/docs/practices/naming, exposition format 0.0.4
 [[nodiscard]] std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures);

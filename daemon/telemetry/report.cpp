@@ -54,13 +54,35 @@ void log_missing(const CollectorLedger& collector) {
     }
 }
 
+using EndedByReason = std::array<std::uint64_t, kFlowEndReasonCount>;
+
+/// @param whose  words in front of it
+/// @param key    of the configuration, that is too small
+void log_evicted(const std::string& whose, const EndedByReason& ended, const char* key) {
+    const std::uint64_t evicted = ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)];
+    if (evicted > 0) {
+        spdlog::warn(
+            "{}{} flow records ended early, because their caches were full: {} is too small for "
+            "this traffic",
+            whose, evicted, key);
+    }
+}
+
+/// @param whose  words in front of it
+void log_lost(const std::string& whose, const LostByCause& lost) {
+    for (const auto& [cause, tally] : lost) {
+        if (tally.records > 0) {
+            spdlog::warn("{}lost: {} flow records with {} packets and {} octets: {}", whose,
+                         tally.records, tally.packets, tally.octets, cause);
+        }
+    }
+}
+
 /// Logs the records that no collector has, and with several collectors those that each one lacks.
 void log_losses(const Ledger& ledger) {
-    for (const auto& [cause, tally] : ledger.total().lost) {
-        if (tally.records > 0) {
-            spdlog::warn("lost: {} flow records with {} packets and {} octets: {}", tally.records,
-                         tally.packets, tally.octets, cause);
-        }
+    log_lost("", ledger.total().lost);
+    for (const TableLedger& table : ledger.tables) {
+        log_lost("table " + table.name + ": ", table.lost);
     }
     if (ledger.collectors.size() == 1) {
         return;
@@ -118,13 +140,9 @@ int report_ledger(const Ledger& ledger, const std::string& stats_path) {
             spdlog::info("ignored: {} packets: {}", count, reason);
         }
     }
-    const std::uint64_t evicted =
-        total.ended[static_cast<std::size_t>(FlowEndReason::lack_of_resources)];
-    if (evicted > 0) {
-        spdlog::warn(
-            "{} flow records ended early, because their caches were full: flows.max-flows "
-            "is too small for this traffic",
-            evicted);
+    log_evicted("", total.ended, "flows.max-flows");
+    for (const TableLedger& table : ledger.tables) {
+        log_evicted("table " + table.name + ": ", table.ended, "its max-flows");
     }
     log_losses(ledger);
     int code = write_stats(to_json(ledger), stats_path);

@@ -72,6 +72,23 @@ TEST_CASE("CollectorPatience: without waiting records, or while some leave, it d
     }
 }
 
+TEST_CASE("CollectorPatience: records of other tables count as those of the main one",
+          "[daemon][unit]") {
+    CollectorPatience patience(5s, kBegin);
+    Ledger ledger = ledger_of({.ended = 10, .exported = 10});
+    ledger.tables.resize(1);
+    CHECK_FALSE(patience.is_over(ledger, kBegin));
+    CHECK_FALSE(patience.is_over(ledger, kBegin + 100s));  // none waits
+    ledger.tables[0].ended[0] = 10;
+    CHECK_FALSE(patience.is_over(ledger, kBegin + 104s));
+    ledger.tables[0].exported.records = 1;  // some leave
+    CHECK_FALSE(patience.is_over(ledger, kBegin + 108s));
+    CHECK_FALSE(patience.is_over(ledger, kBegin + 112s));
+    CHECK(patience.is_over(ledger, kBegin + 113s));
+    ledger.tables[0].lost["collector_away"].records = 9;
+    CHECK_FALSE(patience.is_over(ledger, kBegin + 200s));
+}
+
 TEST_CASE("wait_of_end: records, the collectors that they wait for, and the longest time",
           "[daemon][unit]") {
     Ledger ledger = ledger_of({});
@@ -85,6 +102,12 @@ TEST_CASE("wait_of_end: records, the collectors that they wait for, and the long
                   "any case (export.drain-timeout)");
     };
     expect("udp h:1 (not connected)");
+    ledger.queues[0].exported.records = 9;  // the others are of another table
+    ledger.tables.resize(1);
+    ledger.tables[0].created.records = 4;
+    expect("udp h:1 (not connected)");
+    ledger.tables.clear();
+    ledger.queues[0].exported.records = 5;
     ledger.collectors.push_back({.name = "tcp h:2", .counts = {}, .lost_by_cause = {}});
     expect("udp h:1 (not connected), tcp h:2 (not connected)");
     ledger.collectors[1].counts = {{"connected", 1}, {"waiting_octets", 9}};

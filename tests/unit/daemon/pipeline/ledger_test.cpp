@@ -36,6 +36,25 @@ QueueLedger some_queue() {
     return queue;
 }
 
+/// 20 packets metered, of which ten matched and are in five records: two exported, one lost, one in
+/// a spool, one still active.
+TableLedger some_table(const std::string& name) {
+    TableLedger table;
+    table.name = name;
+    table.metered = 20;
+    table.filtered = 5;
+    table.filter_not_ready = 3;
+    table.without_field = 2;
+    table.matched = 10;
+    table.created = {5, 10, 1000};
+    table.exported = {2, 4, 400};
+    table.spooled = {1, 2, 200};
+    table.lost = {{"no_collector", {1, 3, 300}}, {"ring_full", {}}};
+    table.ended[static_cast<std::size_t>(FlowEndReason::idle_timeout)] = 3;
+    table.ended[static_cast<std::size_t>(FlowEndReason::forced_end)] = 1;
+    return table;
+}
+
 }  // namespace
 
 TEST_CASE("ledger: its line names TCP segments that were not analysed", "[daemon][unit]") {
@@ -194,4 +213,92 @@ TEST_CASE("ledger: what a worker counts arrives under its names", "[daemon][unit
     CHECK(queue.metered == RecordTally{1, 3, 300});
     CHECK(queue.lost.at("ring_full") == RecordTally{1, 3, 300});
     CHECK(imbalance({.captures_cut = 0, .queues = {queue}, .ports = {}, .collectors = {}}).empty());
+}
+
+TEST_CASE("ledger: JSON has an account of each further table, and none where there is none",
+          "[daemon][unit]") {
+    Ledger ledger;
+    ledger.queues = {some_queue()};
+    ledger.collectors = {{.name = "udp h:1", .counts = {{"records", 5}}, .lost_by_cause = {}}};
+    const std::string without = to_json(ledger);
+    CHECK_FALSE(nlohmann::json::parse(without).contains("tables"));
+    CHECK(without.find("tables") == std::string::npos);
+
+    ledger.tables = {some_table("nets"), some_table("ports")};
+    ledger.tables[1].matched = 7;
+    ledger.tables[1].refused = {{"full", 4}, {"late", 1}};
+    ledger.collectors[0].tables = {{"main", {{"lost", 0}, {"records", 3}, {"spooled", 0}}},
+                                   {"nets", {{"lost", 1}, {"records", 2}, {"spooled", 4}}}};
+    const auto json = nlohmann::ordered_json::parse(to_json(ledger));
+    CHECK(json["tables"].size() == 2);
+    CHECK(json["tables"]["nets"].dump() == nlohmann::ordered_json::parse(R"({
+        "packets": {"metered": 20, "filtered": 5, "filter_not_ready": 3, "without_field": 2,
+                    "matched": 10, "refused": 0, "refused_by_cause": {}, "in_records": 10,
+                    "exported": 4, "lost": 3, "active": 3, "spooled": 2},
+        "octets": {"in_records": 1000, "exported": 400, "lost": 300, "active": 300,
+                   "spooled": 200},
+        "flows": {"created": 5, "exported": 2, "lost": 1,
+                  "lost_by_cause": {"no_collector": 1, "ring_full": 0}, "active": 2, "spooled": 1,
+                  "ended_by_reason": {"active": 0, "end": 0, "forced": 1, "idle": 3,
+                                      "lack_of_resources": 0}}})")
+                                               .dump());
+    CHECK(json["tables"]["ports"]["packets"]["refused"] == 5);
+    CHECK(json["tables"]["ports"]["packets"]["refused_by_cause"]["full"] == 4);
+    CHECK(json["collectors"][0]["tables"] == nlohmann::ordered_json::parse(R"({
+        "main": {"lost": 0, "records": 3, "spooled": 0},
+        "nets": {"lost": 1, "records": 2, "spooled": 4}})"));
+    // The main ledger is that of the main table alone.
+    CHECK(json["flows"]["created"] == 3);
+    CHECK(json["packets"]["metered"] == 6);
+}
+
+TEST_CASE("ledger: imbalance names the table whose sums do not add up", "[daemon][unit]") {
+    Ledger ledger;
+    ledger.queues = {some_queue()};
+    ledger.queues[0].exported += {1, 1, 100};
+    ledger.tables = {some_table("nets"), some_table("ports")};
+    CHECK(imbalance(ledger) ==
+          "table nets: 1 records with 1 packets and 100 octets were created but neither exported, "
+          "lost nor spooled");
+    for (TableLedger& table : ledger.tables) {
+        table.exported += {1, 1, 100};
+    }
+    CHECK(imbalance(ledger).empty());
+    ledger.tables[1].filtered += 1;
+    CHECK(imbalance(ledger) == "table ports: metered 20 packets but matched and left out 21");
+    ledger.tables[1].filtered -= 1;
+    ledger.tables[1].refused = {{"full", 2}};
+    CHECK(imbalance(ledger) == "table ports: matched 10 packets but accounted and refused 12");
+    ledger.tables[1].refused = {};
+    ledger.tables[1].lost["ring_full"] = {1, 0, 0};
+    CHECK(imbalance(ledger) ==
+          "table ports: -1 records with 0 packets and 0 octets were created but neither exported, "
+          "lost nor spooled");
+}
+
+TEST_CASE("ledger: the caches of a table are added up, and collectors are told of their losses",
+          "[daemon][unit]") {
+    CacheCounters cache;
+    cache.packets.add(3);
+    cache.octets.add(300);
+    cache.flows_created.add(2);
+    cache.ended[static_cast<std::size_t>(FlowEndReason::end_of_flow)].add(1);
+    cache.lost_ring_full.add({1, 2, 200});
+    Ledger ledger;
+    ledger.queues = {some_queue()};
+    ledger.tables.resize(2);
+    read_cache(cache, ledger.tables[1]);
+    read_cache(cache, ledger.tables[1]);
+    const TableLedger& table = ledger.tables[1];
+    CHECK(table.created == RecordTally{4, 6, 600});
+    CHECK(table.lost.at("ring_full") == RecordTally{2, 4, 400});
+    CHECK(table.ended_by_reason().at("end") == 2);
+    CHECK(table.in_cache() == 2);
+    CHECK(table.active() == RecordTally{2, 2, 200});
+    const PreExportLosses losses = metering_totals(ledger);
+    CHECK(losses.lost == RecordTally{1, 2, 200});
+    CHECK(losses.lost_of(0) == losses.lost);
+    CHECK(losses.lost_of(1) == RecordTally{});
+    CHECK(losses.lost_of(2) == RecordTally{2, 4, 400});
+    CHECK(losses.lost_of(3) == RecordTally{});
 }

@@ -108,7 +108,10 @@ TEST_CASE("Pipeline: every record of every queue reaches the file, whatever the 
     CHECK(imbalance(ledger).empty());
     for (const QueueLedger& queue : ledger.queues) {
         CHECK(queue.exported == RecordTally{32'000, 32'000, 3'200'000});
+        CHECK_FALSE(queue.lost.contains("no_collector"));  // with one table there is none such
     }
+    CHECK(ledger.tables.empty());
+    CHECK(ledger.collectors.at(0).tables.empty());
 }
 
 TEST_CASE("Pipeline: a full ring that refuses loses by cause, and the ledger adds up",

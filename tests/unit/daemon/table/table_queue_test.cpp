@@ -305,6 +305,31 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     REQUIRE(wait_until([&] { return has_ended.load(); }));
     pipeline.stop();
 
+    Ledger ledger;
+    ledger.queues.resize(kQueues);
+    pipeline.read(ledger);
+    REQUIRE(ledger.tables.size() == 1);
+    TableLedger& account = ledger.tables[0];
+    for (const auto& part : parts_of_table) {
+        read_cache(part->counters.cache, account);
+        account.matched += part->counters.matched.read();
+    }
+    CHECK(account.name == "nets");
+    CHECK(account.metered == 8000);
+    CHECK(account.created.records > 4);
+    CHECK(account.created.packets == 8000);
+    CHECK(account.exported == account.created);
+    CHECK(ledger.total().exported.packets == 8000);
+    CHECK(imbalance(ledger).empty());
+    const CollectorLedger& file = ledger.collectors.at(0);
+    CHECK(file.tables.at("nets").at("records") == account.created.records);
+    CHECK(file.tables.at("main").at("records") == ledger.total().metered.records);
+    CHECK(file.counts.at("records") == account.created.records + ledger.total().metered.records);
+    // Only where there are tables to take can a record have no collector.
+    CHECK(account.lost.contains("no_collector"));
+    CHECK(ledger.queues[0].lost.contains("no_collector"));
+    CHECK_FALSE(file.lost_by_cause.contains("no_collector"));
+
     // By net of the source, of both IP versions, whatever queue had it: the sum of each record.
     std::map<Octets, Net> expected;
     for (const std::vector<Frame>& frames : traffic) {

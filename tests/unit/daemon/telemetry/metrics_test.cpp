@@ -278,3 +278,55 @@ TEST_CASE("metrics: a queue's clock, where there is a host's beside it", "[daemo
     CHECK_THAT(text, Contains("tributary_clock_lead_seconds{input=\"a\",queue=\"0\"} 3600.5\n"));
     CHECK_THAT(text, Contains("tributary_clock_set_back_total{input=\"a\",queue=\"0\"} 2\n"));
 }
+
+TEST_CASE("metrics: the numbers of a table with its name", "[daemon][unit]") {
+    const ThreadLoad load;
+    Ledger ledger = one_queue("a/0");
+    CHECK_THAT(to_prometheus(ledger, figures_of(load)), !Contains("table"));
+    TableLedger& table = ledger.tables.emplace_back();
+    table.name = "nets";
+    table.metered = 101;
+    table.filtered = 102;
+    table.filter_not_ready = 103;
+    table.without_field = 104;
+    table.matched = 105;
+    table.refused = {{"full", 106}};
+    table.created = {5000, 2000, 3000};
+    table.exported = {201, 202, 203};
+    table.lost = {{"ring_full", {301, 302, 303}}};
+    table.ended = {0, 401, 402, 403, 404, 405};
+    ledger.collectors = {{.name = "c",
+                          .counts = {},
+                          .lost_by_cause = {},
+                          .tables = {{"nets", {{"records", 501}, {"lost", 502}}}}}};
+    const std::string text = to_prometheus(ledger, figures_of(load));
+    for (const auto& [name, more, value] : std::vector<std::tuple<const char*, const char*, int>>{
+             {"metered_packets_total", "", 101},
+             {"filtered_packets_total", "", 102},
+             {"filter_not_ready_packets_total", "", 103},
+             {"without_field_packets_total", "", 104},
+             {"matched_packets_total", "", 105},
+             {"refused_packets_total", ",cause=\"full\"", 106},
+             {"created_flow_records_total", "", 5000},
+             {"packets_total", "", 2000},
+             {"bytes_total", "", 3000},
+             {"exported_flow_records_total", "", 201},
+             {"exported_packets_total", "", 202},
+             {"exported_bytes_total", "", 203},
+             {"lost_flow_records_total", ",cause=\"ring_full\"", 301},
+             {"lost_packets_total", ",cause=\"ring_full\"", 302},
+             {"lost_bytes_total", ",cause=\"ring_full\"", 303},
+             {"active_flow_records", "", 5000 - 201 - 301},
+             {"active_packets", "", 2000 - 202 - 302},
+             {"active_bytes", "", 3000 - 203 - 303},
+             {"cached_flow_records", "", 5000 - 401 - 402 - 403 - 404 - 405},
+             {"ended_flow_records_total", ",reason=\"active\"", 402}}) {
+        CHECK_THAT(text, Contains("tributary_table_" + std::string(name) + "{table=\"nets\"" +
+                                  more + "} " + std::to_string(value) + "\n"));
+    }
+    CHECK_THAT(text, Contains("tributary_collector_table_flow_records_total{collector=\"c\",table="
+                              "\"nets\"} 501\n"));
+    CHECK_THAT(text, Contains("tributary_collector_table_lost_flow_records_total{collector=\"c\","
+                              "table=\"nets\"} 502\n"));
+    CHECK_THAT(text, Contains("tributary_metered_packets_total{input=\"a\",queue=\"0\"} 0\n"));
+}
