@@ -54,7 +54,7 @@ void FilterChange::take_outcome(Change& change) {
     change.compilation.reset();
 }
 
-void FilterChange::apply(InputFilters& filters, const InputFilters::Give& give) {
+void FilterChange::apply(ProbeFilters& filters, const ProbeFilters::Give& give) {
     for (Change& change : changes_) {
         filters.replace(change.input, wanted_.config.inputs[change.input].filter,
                         std::move(change.filter), give);

@@ -8,7 +8,7 @@
 
 #include "conf/load_config.hpp"
 #include "daemon/filter/filter_compilation.hpp"
-#include "daemon/input_filters.hpp"
+#include "daemon/probe_filters.hpp"
 
 namespace tributary {
 
@@ -33,7 +33,7 @@ public:
     /// Gives the inputs their filters, once, when all are ready.
     ///
     /// @errors  ThreadHangs: the inputs before it have their new filters
-    void apply(InputFilters& filters, const InputFilters::Give& give);
+    void apply(ProbeFilters& filters, const ProbeFilters::Give& give);
 
 private:
     struct Change {

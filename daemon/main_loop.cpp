@@ -33,6 +33,13 @@ std::string in_one_line(std::string lines) {
     return lines;
 }
 
+Timeouts timeouts_of(const TableDeclaration& table) {
+    FlowCacheOptions options;
+    options.idle_timeout = table.idle_timeout;
+    options.active_timeout = table.active_timeout;
+    return options;
+}
+
 /// Ends the waits of the control socket's threads at the end.
 class Closing {
 public:
@@ -273,6 +280,12 @@ void MainLoop::take_filters(Reload& reload) {
 void MainLoop::take_timeouts(Reload& reload) {
     set_live_timeouts(probe_.pipeline,
                       {.wanted = reload.wanted.config.flows, .former = config_.flows});
+    for (std::size_t table = 0; table < probe_.tables.size(); ++table) {
+        set_live_timeouts(probe_.pipeline,
+                          {.wanted = timeouts_of(reload.wanted.config.tables[table]),
+                           .former = timeouts_of(config_.tables[table])},
+                          probe_.tables[table].queues);
+    }
 }
 
 void MainLoop::take_log_level(Reload& reload) {
@@ -306,15 +319,14 @@ std::unique_ptr<ControlServer> MainLoop::serve_control() {
         return nullptr;
     }
     const std::string path = configured == "auto" ? default_control_socket() : configured;
-    const ProbeAnswers answers{.ledger = probe_.ledger,
-                               .figures = [this] { return figures(); },
-                               .flows =
-                                   [this](const std::function<bool(MessageView)>& write) {
-                                       write_live_flows(probe_.pipeline, export_options(),
-                                                        probe_.layout, write);
-                                   },
-                               .flush = [this] { end_live_flows(probe_.pipeline); },
-                               .reload = [this] { return await_reload(); }};
+    const ProbeAnswers answers{
+        .ledger = probe_.ledger,
+        .figures = [this] { return figures(); },
+        .flows = [this](
+                     const std::string& table,
+                     const std::function<bool(MessageView)>& write) { write_flows(table, write); },
+        .flush = [this] { end_live_flows(probe_.pipeline, probe_.tables); },
+        .reload = [this] { return await_reload(); }};
     try {
         auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
         spdlog::info("control: {}", path);
@@ -371,6 +383,28 @@ ProbeFigures MainLoop::figures() const {
         .version = TRIBUTARY_VERSION,
         .now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()),
         .host_uptime = host_uptime()};
+}
+
+/// @param table  empty: the main one
+/// @errors       also std::runtime_error: there is no such table
+/// @thread       any
+void MainLoop::write_flows(const std::string& table,
+                           const std::function<bool(MessageView)>& write) const {
+    if (table.empty() || table == kMainTable) {
+        write_live_flows(probe_.pipeline, export_options(), probe_.layout, write);
+        return;
+    }
+    const auto found = std::ranges::find(probe_.tables, table,
+                                         [](const LiveTable& each) { return each.table.name; });
+    if (found == probe_.tables.end()) {
+        std::vector<std::string> names{std::string(kMainTable)};
+        for (const LiveTable& each : probe_.tables) {
+            names.push_back(each.table.name);
+        }
+        throw std::runtime_error("there is no table " + table + "; the tables are " +
+                                 listed(names));
+    }
+    write_live_flows(probe_.pipeline, export_options(), *found, write);
 }
 
 /// @thread  any

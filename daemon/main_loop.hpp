@@ -19,12 +19,13 @@
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/main_calls.hpp"
 #include "daemon/filter_change.hpp"
-#include "daemon/input_filters.hpp"
 #include "daemon/pipeline/ledger.hpp"
+#include "daemon/pipeline/live_flows.hpp"
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/port/input_watch.hpp"
 #include "daemon/probe.hpp"
+#include "daemon/probe_filters.hpp"
 #include "daemon/telemetry/clock_watch.hpp"
 #include "daemon/telemetry/dpdk_telemetry.hpp"
 #include "daemon/telemetry/metrics.hpp"
@@ -45,10 +46,11 @@ struct WatchedProbe {
     std::function<Ledger()> ledger;
     std::function<std::vector<InputFigures>()> inputs;
     InputWatch& input_watch;
-    InputFilters& filters;
-    InputFilters::Give give_filter;
+    ProbeFilters& filters;
+    ProbeFilters::Give give_filter;
     std::function<ClockLedger()> clock;  ///< the worst of all queues
     std::function<std::vector<MemoryPart>()> memory;
+    std::vector<LiveTable> tables;  ///< the declared ones, in the order of Config::tables
 };
 
 /// The main thread's loop while a probe runs: signals, commands, statistics, links, hanging threads
@@ -102,6 +104,7 @@ private:
         const WatchdogReporter& watchdog);
     [[nodiscard]] ProbeFigures figures() const;
     [[nodiscard]] ExportOptions export_options() const;
+    void write_flows(const std::string& table, const std::function<bool(MessageView)>& write) const;
 
     WatchedProbe probe_;
     mutable std::mutex config_mutex_;  ///< for other threads that read `config_`

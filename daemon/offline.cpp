@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "daemon/capture/awaited_capture.hpp"
 #include "daemon/capture/capture_files.hpp"
@@ -26,6 +27,7 @@
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
 #include "daemon/pipeline/signal_loop.hpp"
+#include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "export/memory_reserve.hpp"
 #include "flowcache/input/frame_reader.hpp"
@@ -101,6 +103,14 @@ ObservedInterface observed_captures(const OfflineJob& job, const Config& config)
     return captures;
 }
 
+std::vector<std::string> all_tables(const Config& config) {
+    std::vector<std::string> names{std::string(kMainTable)};
+    for (const TableDeclaration& table : config.tables) {
+        names.push_back(table.name);
+    }
+    return names;
+}
+
 /// The destinations of the records: the collectors, and the file.
 ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
     ExportOptions options = config.export_;
@@ -113,6 +123,7 @@ ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
         output.transport = TransportKind::file;
         output.path = job.output;
         output.replaces_file = true;  // the user has named it for this run
+        output.tables = all_tables(config);
         options.mode = ExportMode::copy;
         options.collectors.push_back(output);
     }
@@ -127,10 +138,15 @@ public:
           loop_(signals, reserve_, [this] { return to_line(ledger()); }),
           has_collectors_(!config.export_.collectors.empty()),
           patience_(config.export_.drain_timeout, std::chrono::steady_clock::now()),
-          filter_(await_filter(config.read.filter, FilterLinks::all, signals)) {
+          filter_(await_filter(config.read.filter, FilterLinks::all, signals)),
+          tables_({.declarations = config.tables,
+                   .own = config.fields,
+                   .main = config.flows,
+                   .parse = parse_of(config)}) {
         if (filter_ != nullptr) {
             spdlog::info("the filter is {}", filter_->execution());
         }
+        await_table_filters();
         if (has_collectors_ && config.export_.spool.is_on()) {
             spdlog::info(
                 "export.spool is not used with captures: what no collector takes at the end is "
@@ -147,14 +163,19 @@ public:
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
             sources_.push_back(std::make_unique<OfflineSource>(files_, parsed_.get(), worker,
                                                                config, filter_.get()));
-            queues.push_back(make_queue_worker(*sources_.back()->reader,
-                                               {.flows = config.flows,
-                                                .layout = layout,
-                                                .numa_node = {},
-                                                .pages = PageUse::offline,
-                                                .when_ring_full = WhenRingFull::wait,
-                                                .name = fmt::format("read/{}", worker)},
-                                               hasher));
+            queues.push_back(
+                make_queue_worker(*sources_.back()->reader,
+                                  {.flows = config.flows,
+                                   .layout = layout,
+                                   .numa_node = {},
+                                   .pages = PageUse::offline,
+                                   .when_ring_full = WhenRingFull::wait,
+                                   .name = fmt::format("read/{}", worker)},
+                                  hasher,
+                                  tables_.add_queue({.numa_node = {},
+                                                     .pages = PageUse::offline,
+                                                     .when_ring_full = WhenRingFull::wait},
+                                                    hasher)));
             clocks_.push_back(&queues.back()->clock);
         }
         ExportOptions export_options = export_options_of(job, config);
@@ -163,10 +184,12 @@ public:
             .export_options = std::move(export_options),
             .metering = {.layout = layout,
                          .key = config.flows.key,
+                         .further = tables_.for_export(),
                          .interfaces = {observed_captures(job, config)},
                          .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = [this] { return capture_clock(); },
-            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
+            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); },
+            .further_records = tables_.records()});
     }
 
     OfflineRun(const OfflineRun&) = delete;
@@ -219,6 +242,7 @@ public:
             queue.received = counters.unknown_interface.read();  // no burst yields these frames
         }
         pipeline_->read(ledger);
+        tables_.read(ledger);
         return ledger;
     }
 
@@ -226,6 +250,14 @@ public:
     [[nodiscard]] bool is_faulty() const noexcept { return pipeline_->export_is_faulty(); }
 
 private:
+    /// @errors  as of await_filter()
+    void await_table_filters() {
+        for (const TableFilter& wanted : tables_.filters()) {
+            table_filters_.push_back(await_filter(wanted.expression, FilterLinks::all, signals_));
+            wanted.slot->set(table_filters_.back().get());
+        }
+    }
+
     /// The capture's own clock: the time of the most advanced worker.
     [[nodiscard]] Timestamp capture_clock() const {
         Timestamp latest{};  // before the first packet there is none
@@ -311,6 +343,8 @@ private:
     const bool has_collectors_;  ///< beside the file
     CollectorPatience patience_;
     std::unique_ptr<PacketFilter> filter_;
+    std::vector<std::unique_ptr<PacketFilter>> table_filters_;
+    TableSet tables_;
     std::unique_ptr<ParsedCapture> parsed_;  ///< nullptr: each worker walks the captures
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "daemon/cli/program.hpp"
-#include "daemon/input_filters.hpp"
 #include "daemon/log/log.hpp"
 #include "daemon/machine/device.hpp"
 #include "daemon/machine/host_clock.hpp"
@@ -34,6 +33,8 @@
 #include "daemon/port/eal.hpp"
 #include "daemon/port/eth_port.hpp"
 #include "daemon/port/packet_pool.hpp"
+#include "daemon/probe_filters.hpp"
+#include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "daemon/telemetry/service_manager.hpp"
 #include "export/memory_reserve.hpp"
@@ -82,6 +83,28 @@ void log_vain_run(const QueueLedger& total) {
     }
 }
 
+/// Tables with fields of the user's own have inputs that all parse alike; the others do not ask.
+ParseOptions parse_of_tables(const Config& config) {
+    const InputOptions& first = config.inputs.front();
+    return parse_options(config.flows, first.parse, first.trim_length);
+}
+
+/// Those of the inputs, and then those of the tables in the order of TableSet::filters().
+std::vector<WantedFilter> wanted_filters(const Config& config, const TableSet& tables) {
+    std::vector<WantedFilter> wanted;
+    for (const InputOptions& input : config.inputs) {
+        wanted.push_back({.owner = "input " + input.name,
+                          .expression = input.filter,
+                          .meanwhile = "its packets are ignored as filter_not_ready"});
+    }
+    for (const TableFilter& filter : tables.filters()) {
+        wanted.push_back({.owner = filter.path,
+                          .expression = filter.expression,
+                          .meanwhile = "its table counts packets as filter_not_ready"});
+    }
+    return wanted;
+}
+
 /// The parts of a running probe, in the order of their dependencies.
 class Probe {
 public:
@@ -92,7 +115,11 @@ public:
           plan_(plan_probe(config)),
           layout_(layout_of_flows(config.export_.fields, config.flows)),
           cores_(take_places(config, plan_)),
-          filters_(config.inputs),
+          tables_({.declarations = config.tables,
+                   .own = config.fields,
+                   .main = config.flows,
+                   .parse = parse_of_tables(config)}),
+          filters_(wanted_filters(config, tables_)),
           eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
             spdlog::warn(warning);
@@ -132,6 +159,7 @@ private:
             ports_[input]->start();
             std::ranges::move(ports_[input]->idle_waits(cores_.back_off),
                               std::back_inserter(places_.idle_waits));
+            log_split_tables(input);
             const auto warning =
                 biflow_warning(config_.inputs[input], config_.flows, ports_[input]->rss());
             if (warning) {
@@ -145,9 +173,37 @@ private:
                 queues_[range.first + queue].reader->set_filter(filters_.selector(input));
             }
         }
+        for (std::size_t table = 0; table < table_filters_.size(); ++table) {
+            table_filters_[table].slot->set(filters_.selector(ports_.size() + table));
+        }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
+    }
+
+    /// Says which tables have a record of a flow from each queue.
+    void log_split_tables(std::size_t input) const {
+        if (config_.inputs[input].queues < 2) {
+            return;
+        }
+        for (const std::string& table : tables_.split_by_queues(ports_[input]->rss().by_ports)) {
+            spdlog::info(
+                "table {}: RSS of input {} splits its key, so that up to {} records of a flow are "
+                "made at a time, one by each queue",
+                table, config_.inputs[input].name, config_.inputs[input].queues);
+        }
+    }
+
+    /// Puts a filter in where its packets are.
+    ///
+    /// @param index   of ProbeFilters
+    /// @errors        ThreadHangs
+    void give_filter(std::size_t index, const LiveFilter& filter) {
+        if (index < ports_.size()) {
+            set_live_filter(*pipeline_, queues_of(index), filter);
+        } else {
+            table_filters_[index - ports_.size()].slot->set(filter.wanted);
+        }
     }
 
     /// The main thread's work until the end begins. After any exception the metered flows are still
@@ -158,23 +214,23 @@ private:
         int code = EX_OK;
         try {
             InputWatch inputs(eal_, watched_inputs());
-            MainLoop({.pipeline = *pipeline_,
-                      .service = service_manager_,
-                      .signals = signals_,
-                      .loop = loop_,
-                      .layout = layout_,
-                      .stored = layout_.groups(),
-                      .ledger = [this] { return ledger(); },
-                      .inputs = [this] { return input_figures(); },
-                      .input_watch = inputs,
-                      .filters = filters_,
-                      .give_filter =
-                          [this](std::size_t input, const LiveFilter& filter) {
-                              set_live_filter(*pipeline_, queues_of(input), filter);
-                          },
-                      .clock = [this] { return worst_clock(); },
-                      .memory = [this] { return memory(); }},
-                     config_, options_)
+            MainLoop(
+                {.pipeline = *pipeline_,
+                 .service = service_manager_,
+                 .signals = signals_,
+                 .loop = loop_,
+                 .layout = layout_,
+                 .stored = layout_.groups(),
+                 .ledger = [this] { return ledger(); },
+                 .inputs = [this] { return input_figures(); },
+                 .input_watch = inputs,
+                 .filters = filters_,
+                 .give_filter = [this](std::size_t index,
+                                       const LiveFilter& filter) { give_filter(index, filter); },
+                 .clock = [this] { return worst_clock(); },
+                 .memory = [this] { return memory(); },
+                 .tables = tables_.live()},
+                config_, options_)
                 .run();
             if (inputs.are_all_lost()) {
                 code = EX_UNAVAILABLE;
@@ -264,10 +320,16 @@ private:
                                    .layout = layout_,
                                    .numa_node = queue_nodes_[queue],
                                    .name = queues_[queue].name};
-            input_queues.push_back(make_queue_worker(*queues_[queue].reader, parts, hasher));
+            input_queues.push_back(
+                make_queue_worker(*queues_[queue].reader, parts, hasher,
+                                  tables_.add_queue({.numa_node = parts.numa_node}, hasher)));
             cache_bytes += queue_memory(parts).front();
+            for (const auto& [cache, ring] : plan_.tables) {
+                cache_bytes += cache;
+            }
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
+        huge_pages = huge_pages && tables_.huge_pages();
         if (!huge_pages) {
             spdlog::warn(
                 "flow caches need {} MiB in huge pages, and too few are free: the rest gets "
@@ -281,12 +343,14 @@ private:
             .export_options = exported(config_),
             .metering = {.layout = layout_,
                          .key = config_.flows.key,
+                         .further = tables_.for_export(),
                          .knows_drops = std::ranges::all_of(
                              ports_, [](const auto& port) { return port->is_missed_known(); }),
                          .interfaces = interfaces_,
                          .totals = [this] { return metering_totals(ledger()); }},
             .wall_clock = host_clock,
-            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); }});
+            .on_collector_event = [this](const CollectorEvent& event) { on_event(event); },
+            .further_records = tables_.records()});
     }
 
     [[nodiscard]] QueueRange queues_of(std::size_t input) const {
@@ -342,6 +406,10 @@ private:
                 part.used = share_of(part.octets, ring_fill(part.node));
             } else if (part.part == kFlowCaches) {
                 part.used = share_of(part.octets, cache_fill(part.node));
+            } else if (part.part == kTableRings) {
+                part.used = share_of(part.octets, table_fill(part.node, &TableSet::rings));
+            } else if (part.part == kTableCaches) {
+                part.used = share_of(part.octets, table_fill(part.node, &TableSet::flows));
             }
         }
         return parts;
@@ -392,6 +460,20 @@ private:
         return sum;
     }
 
+    /// The same of the declared tables' caches or rings.
+    [[nodiscard]] RingFill table_fill(const NumaNode& node,
+                                      RingFill (TableSet::*of)(std::size_t) const) const {
+        RingFill sum;
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+            if (queue_nodes_[queue] == node) {
+                const RingFill fill = (tables_.*of)(queue);
+                sum.records += fill.records;
+                sum.room += fill.room;
+            }
+        }
+        return sum;
+    }
+
     [[nodiscard]] static std::uint64_t share_of(std::uint64_t octets, const RingFill& fill) {
         const double share =
             fill.room == 0 ? 0 : static_cast<double>(fill.records) / static_cast<double>(fill.room);
@@ -429,6 +511,7 @@ private:
             first_queue += config_.inputs[input].queues;
         }
         pipeline_->read(ledger);
+        tables_.read(ledger);
         return ledger;
     }
 
@@ -440,7 +523,9 @@ private:
     ProbePlan plan_;
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
-    InputFilters filters_;  ///< before EAL: compilation goes on while EAL starts
+    TableSet tables_;
+    std::vector<TableFilter> table_filters_ = tables_.filters();
+    ProbeFilters filters_;  ///< before EAL: compilation goes on while EAL starts
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;

@@ -93,8 +93,8 @@ ControlServer::Commands probe_commands(const ProbeAnswers& answers) {
     commands["figures"] = [figures = answers.figures](const std::string&, ControlReply& reply) {
         reply.write(to_json(figures()));
     };
-    commands["flows"] = [flows = answers.flows](const std::string&, ControlReply& reply) {
-        flows([&reply](MessageView message) { return reply.write(message); });
+    commands["flows"] = [flows = answers.flows](const std::string& table, ControlReply& reply) {
+        flows(table, [&reply](MessageView message) { return reply.write(message); });
     };
     commands["flush"] = [answers](const std::string&, ControlReply& reply) {
         const std::uint64_t before = forced_ends(answers.ledger());

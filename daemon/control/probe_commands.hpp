@@ -15,8 +15,9 @@ namespace tributary {
 struct ProbeAnswers {
     std::function<Ledger()> ledger;
     std::function<ProbeFigures()> figures;
-    /// Passes the running flows as IPFIX messages, until the argument returns false.
-    std::function<void(const std::function<bool(MessageView)>&)> flows;
+    /// Passes the running flows of a table as IPFIX messages, until the second argument returns
+    /// false. Without a name they are those of the main table.
+    std::function<void(const std::string& table, const std::function<bool(MessageView)>&)> flows;
     std::function<void()> flush;          ///< ends the running flows
     std::function<std::string()> reload;  ///< loads the present configuration; returns the changes
 };
@@ -28,7 +29,7 @@ struct ProbeAnswers {
 ///
 ///     stats    the ledger as JSON, as --stats writes it
 ///     figures  what `tributary top` needs beside it, as JSON
-///     flows    the running flows, as an IPFIX stream
+///     flows    the running flows of the main table, or of the named one, as an IPFIX stream
 ///     flush    ends all running flows
 ///     reload   loads the configuration anew
 [[nodiscard]] ControlServer::Commands probe_commands(const ProbeAnswers& answers);

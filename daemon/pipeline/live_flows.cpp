@@ -28,9 +28,9 @@ Command carried_out(Pipeline& pipeline, std::size_t queue, const Command& comman
 }
 
 /// @errors  also std::runtime_error: no room for the records
-void end_flows_of(Pipeline& pipeline, std::size_t queue) {
+void end_flows_of(Pipeline& pipeline, std::size_t queue, TableFlows* table) {
     using std::chrono::steady_clock;
-    EndFlows command;
+    EndFlows command{.table = table};
     auto moved_at = steady_clock::now();
     while (!command.is_through) {
         const EndFlows next = carried_out(pipeline, queue, command);
@@ -46,34 +46,37 @@ void end_flows_of(Pipeline& pipeline, std::size_t queue) {
 
 /// Sends all queues a command. Where a thread hangs, the queues before it get the former command
 /// again, as far as they answer.
-template <class Command>
-void set_everywhere(Pipeline& pipeline, QueueRange queues, const Command& wanted,
-                    const Command& former) {
+///
+/// @param wanted  the command of a queue
+/// @param former  likewise
+template <class Wanted, class Former>
+void set_everywhere(Pipeline& pipeline, QueueRange queues, Wanted wanted, Former former) {
     std::size_t queue = queues.first;
     try {
         for (; queue < queues.first + queues.count; ++queue) {
-            static_cast<void>(carried_out(pipeline, queue, wanted));
+            static_cast<void>(carried_out(pipeline, queue, wanted(queue)));
         }
     } catch (const ThreadHangs&) {
         while (queue-- > queues.first) {
-            InputCommand back = former;
+            InputCommand back = former(queue);
             static_cast<void>(pipeline.send_command(queue, back));
         }
         throw;
     }
 }
 
-}  // namespace
+/// @param table  a part of each queue; empty: the main table
+TableFlows* part_of(std::span<TableFlows* const> table, std::size_t queue) {
+    return table.empty() ? nullptr : table[queue];
+}
 
-void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const RecordLayout& layout,
-                      const std::function<bool(MessageView)>& write) {
-    RecordWriter writer(options, layout, write);
-    const std::size_t record_bytes = record_size(layout);
+void copy_flows(Pipeline& pipeline, std::size_t record_bytes, std::span<TableFlows* const> table,
+                RecordWriter& writer) {
     const std::size_t room = kRecordsAtATime * record_bytes;
     const std::shared_ptr<std::byte[]> records(new std::byte[room]);
     bool goes_on = true;
     for (std::size_t queue = 0; queue < pipeline.queue_count() && goes_on; ++queue) {
-        CopyFlows command{.copies = records, .room = room};
+        CopyFlows command{.table = part_of(table, queue), .copies = records, .room = room};
         while (!command.is_through && goes_on) {
             command.records = 0;
             command = carried_out(pipeline, queue, command);
@@ -85,19 +88,46 @@ void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const Re
     }
 }
 
-void end_live_flows(Pipeline& pipeline) {
+}  // namespace
+
+void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const RecordLayout& layout,
+                      const std::function<bool(MessageView)>& write) {
+    RecordWriter writer(options, layout, write);
+    copy_flows(pipeline, record_size(layout), {}, writer);
+}
+
+void write_live_flows(Pipeline& pipeline, const ExportOptions& options, const LiveTable& table,
+                      const std::function<bool(MessageView)>& write) {
+    RecordWriter writer(options, table.table, write);
+    copy_flows(pipeline, record_size(table.table.layout), table.queues, writer);
+}
+
+void end_live_flows(Pipeline& pipeline, std::span<const LiveTable> further) {
     for (std::size_t queue = 0; queue < pipeline.queue_count(); ++queue) {
-        end_flows_of(pipeline, queue);
+        end_flows_of(pipeline, queue, nullptr);
+        for (const LiveTable& table : further) {
+            end_flows_of(pipeline, queue, table.queues[queue]);
+        }
     }
 }
 
-void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts) {
+void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts,
+                       std::span<TableFlows* const> table) {
     const QueueRange all{.first = 0, .count = pipeline.queue_count()};
-    set_everywhere(pipeline, all, SetTimeouts{timeouts.wanted}, SetTimeouts{timeouts.former});
+    set_everywhere(
+        pipeline, all,
+        [&](std::size_t queue) {
+            return SetTimeouts{.timeouts = timeouts.wanted, .table = part_of(table, queue)};
+        },
+        [&](std::size_t queue) {
+            return SetTimeouts{.timeouts = timeouts.former, .table = part_of(table, queue)};
+        });
 }
 
 void set_live_filter(Pipeline& pipeline, QueueRange queues, const LiveFilter& filter) {
-    set_everywhere(pipeline, queues, SetFilter{filter.wanted}, SetFilter{filter.former});
+    set_everywhere(
+        pipeline, queues, [&](std::size_t) { return SetFilter{filter.wanted}; },
+        [&](std::size_t) { return SetFilter{filter.former}; });
 }
 
 }  // namespace tributary

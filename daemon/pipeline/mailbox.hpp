@@ -7,6 +7,7 @@
 #include <span>
 #include <variant>
 
+#include "daemon/pipeline/table_flows.hpp"
 #include "flowcache/cache_scan.hpp"
 #include "flowcache/deadlines.hpp"
 #include "flowcache/input/burst_stage.hpp"
@@ -70,6 +71,7 @@ private:
 /// Applies other timeouts to records from now on.
 struct SetTimeouts {
     Timeouts timeouts;
+    TableFlows* table = nullptr;  ///< of the queue; nullptr: its main table
 };
 /// Selects packets by another filter from now on; the former is not used any more.
 struct SetFilter {
@@ -82,13 +84,15 @@ struct SetStages {
 };
 /// Ends some flows.
 struct EndFlows {
-    CacheScan scan;
+    TableFlows* table = nullptr;  ///< as of SetTimeouts
+    CacheScan scan{};
     bool is_through = false;
 };
 /// Copies the records of some flows, one after the other.
 struct CopyFlows {
+    TableFlows* table = nullptr;  ///< as of SetTimeouts
     CacheScan scan{};
-    /// For `room` octets of records of the queue's size. Shared, because a thread that hangs may
+    /// For `room` octets of records of the table's size. Shared, because a thread that hangs may
     /// write into it after the sender has stopped waiting.
     std::shared_ptr<std::byte[]> copies;
     std::size_t room = 0;

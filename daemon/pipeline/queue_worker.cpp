@@ -119,9 +119,13 @@ private:
         }
     }
     void carry_out(SetTimeouts& command) noexcept {
-        cache_.set_timeouts(command.timeouts);
-        rescheduling_ = {};
-        is_rescheduling_ = true;
+        if (command.table != nullptr) {
+            command.table->set_timeouts(command.timeouts);
+        } else {
+            cache_.set_timeouts(command.timeouts);
+            rescheduling_ = {};
+            is_rescheduling_ = true;
+        }
         mailbox.finish();
     }
     void carry_out(SetFilter& command) noexcept {
@@ -134,21 +138,23 @@ private:
         }
     }
     void carry_out(EndFlows& command) noexcept {
-        command.is_through =
-            command.scan.end_some(cache_, entries_at_a_time(), clock.read(), sink_);
+        const std::size_t most = entries_at_a_time();
+        command.is_through = command.table != nullptr
+                                 ? command.table->end_some(command.scan, most, clock.read())
+                                 : command.scan.end_some(cache_, most, clock.read(), sink_);
         finish_part(command.is_through);
     }
     void carry_out(CopyFlows& command) noexcept {
-        bool is_full = false;
-        command.is_through =
-            command.scan.copy_some(cache_, entries_at_a_time(), [&](const auto& record) {
-                std::memcpy(command.copies.get() + command.records * kRecordBytes, &record,
-                            kRecordBytes);
-                ++command.records;
-                is_full = (command.records + 1) * kRecordBytes > command.room;
-                return !is_full;
-            });
-        finish_part(command.is_through || is_full);
+        const std::size_t most = entries_at_a_time();
+        RecordCopies copies{
+            .at = command.copies.get(), .room = command.room, .records = command.records};
+        command.is_through = command.table != nullptr
+                                 ? command.table->copy_some(command.scan, most, copies)
+                                 : command.scan.copy_some(cache_, most, [&](const auto& record) {
+                                       return copies.add(record);
+                                   });
+        command.records = copies.records;
+        finish_part(command.is_through || copies.is_full);
     }
     /// Returns the command after so many steps: the sender sees that the thread lives, and decides
     /// whether to go on.

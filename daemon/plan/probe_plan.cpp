@@ -7,6 +7,7 @@
 #include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/trimming.hpp"
+#include "daemon/table/table_set.hpp"
 #include "export/metering_process.hpp"
 
 namespace tributary {
@@ -30,6 +31,10 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
         const auto [cache, ring] = queue_memory({.flows = config.flows, .layout = layout});
         add(kFlowCaches, queue.node, cache);
         add(kRecordRings, queue.node, ring);
+        for (const auto& [table_cache, table_ring] : plan.tables) {
+            add(kTableCaches, queue.node, table_cache);
+            add(kTableRings, queue.node, table_ring);
+        }
     }
     add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
 }
@@ -51,6 +56,11 @@ ProbePlan plan_probe(const Config& config) {
         }
     }
     plan.pools = plan_pools(plan.inputs, plan.nodes);
+    plan.tables = TableSet({.declarations = config.tables,
+                            .own = config.fields,
+                            .main = config.flows,
+                            .parse = {}})
+                      .memory();
     return plan;
 }
 
@@ -82,7 +92,12 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
            }),
            "lookup", "looks up a collector's name while it connects; none for an address");
     add_if(std::ranges::any_of(config.inputs,
-                               [](const InputOptions& input) { return !input.filter.empty(); }),
+                               [](const InputOptions& input) { return !input.filter.empty(); }) ||
+               std::ranges::any_of(
+                   config.tables,
+                   [](const TableDeclaration& table) { return !table.filter.empty(); }) ||
+               std::ranges::any_of(config.fields,
+                                   [](const OwnField& field) { return !field.when.empty(); }),
            "filter", "compiles a filter, and looks up its names");
     helpers.push_back({.name = "eal-intr-thread", .work = "DPDK's: interrupts and alarms"});
     add_if(config.telemetry.dpdk, "telemetry-v2", "DPDK's: its telemetry socket");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +27,8 @@ struct ProbePlan {
     std::vector<PoolSize> pools;
     std::vector<std::optional<PoolSize>> heads;  ///< one per input, if it needs head buffers
     std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues
+    /// Octets of cache and ring that each declared table has in each queue.
+    std::vector<std::array<std::size_t, 2>> tables;
 };
 
 /// @errors  StartupError(78): as eal_device()
@@ -48,8 +52,8 @@ struct NodeMemory {
 };
 
 /// The memory of each part outside the heap, by node: packet buffers, head buffers, flow caches,
-/// record rings, and DPDK's own. The heap holds the rest: fragments, filters, the messages of
-/// collectors and what answers take.
+/// record rings, those of declared tables, and DPDK's own. The heap holds the rest: fragments,
+/// filters, the messages of collectors and what answers take.
 [[nodiscard]] std::vector<MemoryPart> memory_parts(const ProbePlan& plan, const Config& config);
 
 // The names of parts in use.
@@ -57,6 +61,8 @@ inline constexpr const char* kPacketBuffers = "packet buffers";
 inline constexpr const char* kHeadBuffers = "head buffers";
 inline constexpr const char* kFlowCaches = "flow caches";
 inline constexpr const char* kRecordRings = "record rings";
+inline constexpr const char* kTableCaches = "caches of tables";
+inline constexpr const char* kTableRings = "rings of tables";
 
 /// @return  octets on all nodes
 [[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);

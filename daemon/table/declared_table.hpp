@@ -39,7 +39,8 @@ public:
     /// As the exporters know it.
     [[nodiscard]] FurtherTable for_export() const {
         return {.name = compiled_.declaration().name,
-                .layout = layout_, .elements = {.key = options_.key, .is_declared = true}};
+                .layout = layout_,
+                .elements = {.key = options_.key, .is_declared = true}};
     }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/table/table_queue.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "daemon/pipeline/record_ring.hpp"
@@ -16,7 +17,7 @@ class SizedTableQueue final : public TableQueue {
 public:
     SizedTableQueue(const TableQueueParts& parts, FlowHasher hasher)
         : table_(parts.table.compiled()),
-          filter_(parts.filter),
+          filters_(parts.filters),
           memory_(Cache::bytes_needed(parts.table.options()), parts.numa_node, parts.pages),
           ring_(parts.table.layout(), parts.ring_slots, parts.numa_node, parts.pages,
                 parts.table.index()),
@@ -31,6 +32,9 @@ public:
             choose(burst, packets);
         }
         const std::span<KeyedPacket> matching = keyed_.finish();
+        if (is_rescheduling_) [[unlikely]] {
+            is_rescheduling_ = !rescheduling_.schedule_some(cache_, kRescheduledAtATime);
+        }
         counters.matched.add(matching.size());
         cache_.account(matching, sink_);
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
@@ -39,10 +43,23 @@ public:
     [[nodiscard]] bool has_work() noexcept override {
         const std::uint64_t ended = counters.cache.read_ended();
         const bool has_ended = std::exchange(ended_, ended) != ended;
-        return has_ended || cache_.has_waiting() || sink_.has_waiting();
+        return has_ended || is_rescheduling_ || cache_.has_waiting() || sink_.has_waiting();
     }
     [[nodiscard]] bool drain(Timestamp now) noexcept override {
         return cache_.end_all(now, sink_) && sink_.hand_over();
+    }
+    [[nodiscard]] bool end_some(CacheScan& scan, std::size_t most,
+                                Timestamp now) noexcept override {
+        return scan.end_some(cache_, most, now, sink_);
+    }
+    [[nodiscard]] bool copy_some(CacheScan& scan, std::size_t most,
+                                 RecordCopies& copies) noexcept override {
+        return scan.copy_some(cache_, most, [&](const auto& record) { return copies.add(record); });
+    }
+    void set_timeouts(const Timeouts& timeouts) noexcept override {
+        cache_.set_timeouts(timeouts);
+        rescheduling_ = {};
+        is_rescheduling_ = true;
     }
     [[nodiscard]] RecordSource& records() noexcept override { return ring_; }
     [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
@@ -50,20 +67,36 @@ public:
 
 private:
     using Cache = FlowCache<kRecordBytes>;
+    /// Entries that a change of timeouts visits beside a burst, at a few dozen nanoseconds each.
+    static constexpr std::size_t kRescheduledAtATime = 8;
 
+    /// The frames that pass all filters; nothing: one of them cannot decide yet.
+    [[nodiscard]] std::optional<PacketMask> passed_frames(const FrameBurst& burst) const noexcept {
+        PacketMask passed = mask_of_all(burst.frames);
+        if (filters_ == nullptr) {
+            return passed;
+        }
+        for (const FilterSlot& slot : *filters_) {
+            PacketSelector* const filter = slot.get();
+            if (filter == nullptr || !filter->is_ready()) [[unlikely]] {
+                return std::nullopt;
+            }
+            passed &= filter->select(burst.frames);
+        }
+        return passed;
+    }
     /// Adds the packets that match to the burst of the table's own.
     void choose(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept {
-        if (filter_ != nullptr && !filter_->is_ready()) [[unlikely]] {
+        const std::optional<PacketMask> passed = passed_frames(burst);
+        if (!passed) [[unlikely]] {
             counters.filter_not_ready.add(packets.size());
             return;
         }
-        const PacketMask passed =
-            filter_ == nullptr ? mask_of_all(burst.frames) : filter_->select(burst.frames);
         const bool has_own = table_.has_own_fields();
         std::uint64_t filtered = 0;
         std::uint64_t without_field = 0;
         for (const KeyedPacket& packet : packets) {
-            if ((passed & mask_of(burst.index_of(*packet.packet))) == 0) {
+            if ((*passed & mask_of(burst.index_of(*packet.packet))) == 0) {
                 ++filtered;
             } else if (has_own && !table_.has_fields(*packet.packet, *packet.fields)) {
                 ++without_field;
@@ -76,13 +109,15 @@ private:
     }
 
     const CompiledTable& table_;
-    PacketSelector* filter_;
+    const std::deque<FilterSlot>* filters_;
     NumaMemory memory_;
     RecordRing<kRecordBytes> ring_;
     RingSink<kRecordBytes> sink_;
     Cache cache_;
     KeyedBurst keyed_;
     std::uint64_t ended_ = 0;  ///< flows, at the last has_work()
+    CacheScan rescheduling_;   ///< after a change of timeouts
+    bool is_rescheduling_ = false;
 };
 
 }  // namespace

@@ -4,15 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "daemon/machine/numa_memory.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
+#include "daemon/pipeline/table_flows.hpp"
 #include "daemon/table/declared_table.hpp"
+#include "daemon/table/filter_slot.hpp"
 #include "flowcache/input/frame_burst.hpp"
-#include "flowcache/input/packet_selector.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "flowcache/record/counter.hpp"
@@ -27,8 +29,8 @@ namespace tributary {
 ///
 ///     metered = filtered + filter_not_ready + without_field + matched
 struct TableCounters {
-    Counter filtered;          ///< the table's filter left them out
-    Counter filter_not_ready;  ///< they came before the filter could decide
+    Counter filtered;          ///< a filter of the table left them out
+    Counter filter_not_ready;  ///< they came before its filters could decide
     Counter without_field;     ///< they, or their captured octets, end before a field of the user's
                                ///< own
     Counter matched;           ///< accounted in a record
@@ -38,7 +40,8 @@ struct TableCounters {
 /// The parts of a TableQueue, which outlive it.
 struct TableQueueParts {
     const DeclaredTable& table;
-    PacketSelector* filter = nullptr;  ///< of this queue's thread; nullptr: every metered packet
+    /// A packet must pass all of them; nullptr: there are none. Queues share them.
+    const std::deque<FilterSlot>* filters = nullptr;
     std::uint32_t ring_slots = 1U << 13U;
     std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
@@ -47,13 +50,8 @@ struct TableQueueParts {
 
 /// The part of a declared table that one queue's packets make: a cache and a ring of its own beside
 /// those of the queue. Virtual calls, one per burst, hide the record size.
-class TableQueue {
+class TableQueue : public TableFlows {
 public:
-    TableQueue() = default;
-    TableQueue(const TableQueue&) = delete;
-    TableQueue& operator=(const TableQueue&) = delete;
-    virtual ~TableQueue() = default;
-
     /// Accounts those packets that match, and then ends records that are due.
     ///
     /// @param burst    of the packets

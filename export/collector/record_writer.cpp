@@ -46,21 +46,47 @@ private:
     std::size_t delivered_{};
 };
 
-/// For one reader, who is told of flows alone.
-ExportOptions for_one_reader(ExportOptions options) {
+/// For one reader, who is told of the flows of one table alone.
+ExportOptions for_one_reader(ExportOptions options, const std::string& table) {
     options.mode = ExportMode::copy;
     options.options_interval = {};
     options.collectors.resize(1);
-    options.collectors.front() = {};
-    options.collectors.front().transport = TransportKind::file;
+    CollectorOptions& reader = options.collectors.front();
+    reader = {};
+    reader.transport = TransportKind::file;
+    reader.tables = {table};
+    return options;
+}
+
+/// The same, and of the types of the elements that a declaration has made.
+ExportOptions with_types(ExportOptions options) {
+    options.options_interval = std::chrono::hours(1);  // they are sent once, at the beginning
+    CollectorOptions& reader = options.collectors.front();
+    reader.sampling = SamplingForm::none;
+    reader.options = {.reliability = false,
+                      .statistics = false,
+                      .interfaces = false,
+                      .flow_keys = false,
+                      .types = true};
     return options;
 }
 
 }  // namespace
 
 RecordWriter::RecordWriter(const ExportOptions& options, const RecordLayout& layout, Write write)
-    : options_(for_one_reader(options)),
-      metering_({.layout = layout}),
+    : RecordWriter(for_one_reader(options, std::string(kMainTable)), {.layout = layout}, 0,
+                   std::move(write)) {}
+
+RecordWriter::RecordWriter(const ExportOptions& options, const FurtherTable& table, Write write)
+    : RecordWriter(with_types(for_one_reader(options, table.name)),
+                   {.layout = {}, .further = {table}}, 1, std::move(write)) {}
+
+RecordWriter::RecordWriter(ExportOptions options, MeteringProcess metering, std::size_t table,
+                           Write write)
+    : options_(std::move(options)),
+      metering_(std::move(metering)),
+      table_(table),
+      layout_(metering_.layouts()[table]),
       collector_(std::make_unique<MessageCollector>(
           CollectorParts{.options = options_,
                          .metering = metering_,
@@ -74,12 +100,13 @@ RecordWriter::RecordWriter(const ExportOptions& options, const RecordLayout& lay
 
 bool RecordWriter::add(std::span<const std::byte> records, Timestamp now) {
     const ExportTime time{.wall = now};
-    const std::size_t octets = record_size(metering_.layout);
+    const std::size_t octets = record_size(layout_);
     for (; !records.empty() && !is_over_; records = records.subspan(octets)) {
-        const RecordTally tally = tally_of(records.data(), metering_.layout);
+        const RecordTally tally = tally_of(records.data(), layout_);
         collector_->add(
             {.bytes = records.data(),
-             .entry = {.queue = kNoQueue, .packets = tally.packets, .octets = tally.octets}},
+             .entry = {.queue = kNoQueue, .packets = tally.packets, .octets = tally.octets},
+             .layout = table_},
             time);
     }
     if (!is_over_) {

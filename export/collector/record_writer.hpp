@@ -25,9 +25,13 @@ public:
     /// @return  false: no more messages
     using Write = std::function<bool(MessageView message)>;
 
+    /// Of records of the main table.
+    ///
     /// @param options  of the export: how records are encoded
     /// @errors  ExportError
     RecordWriter(const ExportOptions& options, const RecordLayout& layout, Write write);
+    /// Of records of another table, with the types of its elements.
+    RecordWriter(const ExportOptions& options, const FurtherTable& table, Write write);
 
     /// @param records  whole ones of the layout, back to back, aligned to 8
     /// @return  false: `write` has returned false; the remaining records are discarded
@@ -36,8 +40,12 @@ public:
     void end(Timestamp now);
 
 private:
+    RecordWriter(ExportOptions options, MeteringProcess metering, std::size_t table, Write write);
+
     ExportOptions options_;
     MeteringProcess metering_;
+    std::size_t table_;  ///< of the records: its index in metering_
+    RecordLayout layout_;
     CollectorEventHandler no_handler_;
     ExportCounters counters_{0, 1};
     RecordAccounting accounting_{counters_, 1};

@@ -58,7 +58,7 @@ TABLE = {
     "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing",
                         "export/messages", "export/threads"),
                        (SYSTEM, FMT, LOG, JSON)),
-    "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export"), (SYSTEM, FMT)),
+    "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "daemon/table", "export"), (SYSTEM, FMT)),
     "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",
                          "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *INPUT),
                         (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
@@ -67,7 +67,7 @@ TABLE = {
                    (SYSTEM, FMT, LOG, JSON, r"CLI/CLI\.hpp")),
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
-                "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/telemetry", "export",
+                "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/table", "daemon/telemetry", "export",
                 "export/listing", "export/threads", "export/transport", "flowcache/input"),
                (SYSTEM, LOG, r"CLI/CLI\.hpp")),
 }

@@ -165,7 +165,7 @@ public:
     [[nodiscard]] Flows listing() {
         IpfixDecoder decoder;
         Flows flows;
-        write_live_flows(*pipeline_, options, {}, [&](MessageView octets) {
+        write_live_flows(*pipeline_, options, RecordLayout{}, [&](MessageView octets) {
             ++messages;
             longest = std::max(longest, octets.size());
             add(flows, decoder.decode(octets));
@@ -283,7 +283,7 @@ TEST_CASE("write_live_flows: no message comes after the one that was refused",
     REQUIRE(running.has_received(0, 50 * 64));
     const auto most = GENERATE(1, 2, 5);
     int messages = 0;
-    write_live_flows(running.pipeline(), running.options, {},
+    write_live_flows(running.pipeline(), running.options, RecordLayout{},
                      [&](MessageView) { return ++messages < most; });
     CHECK(messages == most);
 }
@@ -363,7 +363,7 @@ TEST_CASE("live flows: a queue that hangs is named, and the other one keeps its 
     running.second.hang();
     const auto discard = [](MessageView) { return true; };
     SECTION("a listing") {
-        CHECK_THROWS_AS(write_live_flows(running.pipeline(), running.options, {}, discard),
+        CHECK_THROWS_AS(write_live_flows(running.pipeline(), running.options, RecordLayout{}, discard),
                         ThreadHangs);
         running.second.go_on();
         CHECK(running.listing().size() == 64);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <random>
@@ -168,13 +169,13 @@ struct Net {
 /// A queue with a declared table beside the main one.
 struct Metering {
     Metering(const std::vector<Frame>& traffic, TableDeclaration declaration,
-             const std::vector<OwnField>& own = {}, PacketSelector* filter = nullptr,
+             const std::vector<OwnField>& own = {}, const std::deque<FilterSlot>* filters = nullptr,
              const FlowCacheOptions& main = {.max_flows = 4096},
              std::uint32_t ring_slots = 1U << 14U)
         : frames(traffic),
           table(declaration, own, {.parse = {}, .seed = 1}, main, 1),
           queue(make_table_queue({.table = table,
-                                  .filter = filter,
+                                  .filters = filters,
                                   .ring_slots = ring_slots,
                                   .pages = PageUse::offline},
                                  FlowHasher(3))) {
@@ -231,6 +232,8 @@ TEST_CASE("TableQueue: a table with the main table's key has its records", "[dae
 TEST_CASE("TableQueue: what its filter and its fields leave out is counted", "[daemon][unit]") {
     const std::vector<Frame> traffic = random_frames(3000, 5);
     LongFrames filter;
+    std::deque<FilterSlot> filters;
+    filters.emplace_back(&filter);
     // The payload's octets 8 to 11.
     const std::vector<OwnField> own{{.name = "word",
                                      .from = OwnFieldBase::payload,
@@ -238,7 +241,7 @@ TEST_CASE("TableQueue: what its filter and its fields leave out is counted", "[d
                                      .octets = 4,
                                      .as = OwnFieldType::unsigned32,
                                      .when = {}}};
-    Metering metering(traffic, declared("own", {"word", "sourceTransportPort"}), own, &filter);
+    Metering metering(traffic, declared("own", {"word", "sourceTransportPort"}), own, &filters);
     metering.run();
     std::uint64_t filtered = 0;
     std::uint64_t without = 0;
@@ -368,10 +371,15 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     CHECK(exported == expected);
 }
 
-TEST_CASE("TableQueue: before its filter can decide, nothing matches", "[daemon][unit]") {
+TEST_CASE("TableQueue: before all of its filters can decide, nothing matches", "[daemon][unit]") {
     const std::vector<Frame> traffic = random_frames(100);
-    LongFrames filter(PacketSelector::Readiness::not_ready);
-    Metering metering(traffic, declared("waits", {"sourceAddress/24/64"}), {}, &filter);
+    LongFrames ready;
+    LongFrames not_ready(PacketSelector::Readiness::not_ready);
+    std::deque<FilterSlot> filters;
+    filters.emplace_back(&ready);
+    filters.emplace_back(GENERATE_REF(static_cast<PacketSelector*>(nullptr),
+                                      static_cast<PacketSelector*>(&not_ready)));
+    Metering metering(traffic, declared("waits", {"sourceAddress/24/64"}), {}, &filters);
     metering.run();
     CHECK(metering.queue->counters.filter_not_ready.read() == traffic.size());
     CHECK(metering.queue->counters.matched.read() == 0);
