@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "daemon/base/options.hpp"
 #include "daemon/pipeline/queue_worker.hpp"
@@ -34,12 +36,19 @@ inline constexpr std::chrono::seconds kActiveTimeout{60};
     return options;
 }
 
+/// What a queue does beside its own table.
+struct BesideTable {
+    StageList stages{};
+    std::vector<RecordSource*> records{};  ///< that the stages make; they outlive the metering
+};
+
 /// One queue with its export side, all in one thread: the daemon's own queue, in memory that is
 /// touched only when used.
 class Metering {
 public:
-    explicit Metering(const FlowTraffic& traffic, bool tcp_analysis = false)
-        : Metering(traffic, parts_of(cache_options(traffic, tcp_analysis))) {}
+    explicit Metering(const FlowTraffic& traffic, bool tcp_analysis = false,
+                      BesideTable beside = {})
+        : Metering(traffic, parts_of(cache_options(traffic, tcp_analysis)), std::move(beside)) {}
 
     /// Brings the cache to its state after a long time of this traffic.
     void fill() {
@@ -56,7 +65,7 @@ public:
             packets += queue_->step();
             if (++bursts_ % kDrainInterval == 0) {
                 const std::size_t before = test::allocations();
-                export_side.drain(queue_->records());
+                drain();
                 export_allocations += test::allocations() - before;
             }
         }
@@ -64,9 +73,9 @@ public:
     /// Ends all flows.
     void finish() {
         while (!queue_->drain()) {
-            export_side.drain(queue_->records());
+            drain();
         }
-        export_side.drain(queue_->records());
+        drain();
         export_side.flush();
     }
 
@@ -89,15 +98,28 @@ public:
 
     std::uint64_t packets = 0;  ///< from the source
     ExportSide export_side;
-    std::size_t export_allocations = 0;  ///< of the export side, within run()
+    std::size_t export_allocations = 0;                     ///< of the export side, within run()
+    std::vector<std::unique_ptr<ExportSide>> sides_beside;  ///< of BesideTable::records
 
 private:
-    Metering(const FlowTraffic& traffic, const QueueParts& parts)
+    Metering(const FlowTraffic& traffic, const QueueParts& parts, BesideTable further)
         : export_side({}, parts.layout),
           nic_(traffic),
           path_(nic_, {.parse = parse_options(parts.flows, ParseMode::full, 0)}),
           parts_(parts),
-          queue_(make_queue_worker(path_, parts_, FlowHasher(1))) {}
+          records_beside_(std::move(further.records)),
+          queue_(make_queue_worker(path_, parts_, FlowHasher(1), std::move(further.stages))) {
+        for (const RecordSource* const source : records_beside_) {
+            sides_beside.push_back(std::make_unique<ExportSide>(ExportOptions{}, source->layout()));
+        }
+    }
+
+    void drain() {
+        export_side.drain(queue_->records());
+        for (std::size_t index = 0; index < sides_beside.size(); ++index) {
+            sides_beside[index]->drain(*records_beside_[index]);
+        }
+    }
 
     [[nodiscard]] static QueueParts parts_of(const FlowCacheOptions& flows) {
         QueueParts parts;
@@ -114,6 +136,7 @@ private:
     FlowNic nic_;
     FrameReader<FlowNic> path_;
     QueueParts parts_;
+    std::vector<RecordSource*> records_beside_;
     std::unique_ptr<QueueWorker> queue_;
     std::uint64_t bursts_ = 0;
 };

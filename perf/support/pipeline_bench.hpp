@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "perf/support/huge_memory.hpp"
@@ -46,13 +47,14 @@ public:
 
     /// @param packets    per round
     /// @param on_record  gets each exported record
+    /// @param beside     what the queue does beside its own table
     PipelineBench(const FlowTraffic& traffic, std::uint64_t packets, bool tcp_analysis = false,
-                  const Metering::Listener& on_record = {})
+                  const Metering::Listener& on_record = {}, BesideTable beside = {})
         : packets_(packets), resident_before_(resident_bytes()), source_alone_(traffic) {
         receive_only(source_alone_, packets_);
         const std::size_t with_source = resident_bytes();
         source_resident_ = with_source - resident_before_;
-        metering_ = std::make_unique<Metering>(traffic, tcp_analysis);
+        metering_ = std::make_unique<Metering>(traffic, tcp_analysis, std::move(beside));
         if (on_record) {
             metering_->listen(on_record);
         }
@@ -112,12 +114,18 @@ private:
     [[nodiscard]] Round time_round() {
         Round round;
         round.source = time_per_packet(packets_, [this] { receive_only(source_alone_, packets_); });
-        const double export_before = metering_->export_side.nanoseconds();
+        const double export_before = exporting();
         round.total = time_per_packet(packets_, [this] { metering_->run(packets_); });
-        round.exporting =
-            (metering_->export_side.nanoseconds() - export_before) / static_cast<double>(packets_);
+        round.exporting = (exporting() - export_before) / static_cast<double>(packets_);
         round.pipeline = round.total - round.source - round.exporting;
         return round;
+    }
+    [[nodiscard]] double exporting() const {
+        double nanoseconds = metering_->export_side.nanoseconds();
+        for (const auto& side : metering_->sides_beside) {
+            nanoseconds += side->nanoseconds();
+        }
+        return nanoseconds;
     }
     /// @param nanoseconds  a difference of times, may be negative for few packets
     void set_packet_time(double nanoseconds) noexcept {

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/table/table_set.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/pipeline/queue_worker.hpp"
+#include "flowcache/input/frame_reader.hpp"
+#include "flowcache/table/field_reference.hpp"
+#include "tests/support/packet_builder.hpp"
+
+using namespace tributary;
+using namespace tributary::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr Timestamp kStart{1'700'000'000s};
+
+TableDeclaration declared(const std::string& name, const Texts& key) {
+    TableDeclaration declaration;
+    declaration.name = name;
+    declaration.key = key;
+    declaration.max_flows = 1024;
+    return declaration;
+}
+
+/// A frame to a host of 10.0.0.0/24.
+Frame frame_to(std::uint8_t host, std::uint16_t port) {
+    return ethernet()
+        .ipv4({.source = "10.0.1.1", .destination = "10.0.0." + std::to_string(host)})
+        .udp(4000, port)
+        .payload(10)
+        .build();
+}
+
+/// Gives the frames that are sent to it, in bursts of their own.
+class Wire {
+public:
+    void send(const Frame& frame, Timestamp time) {
+        frames_ = {frame};
+        views_ = {frames_.front().view()};
+        views_.front().seen_at = views_.front().clock = now_ = time;
+    }
+    /// Nothing comes, and time passes.
+    void pass(Timestamp time) { now_ = time; }
+    [[nodiscard]] FrameBurst receive() noexcept {
+        return {.frames = views_, .now = now_};
+    }
+    void release(const FrameBurst& /*burst*/) noexcept { views_.clear(); }
+    [[nodiscard]] bool exhausted() const noexcept { return false; }
+
+private:
+    std::vector<Frame> frames_;
+    std::vector<PacketView> views_;
+    Timestamp now_ = kStart;
+};
+
+/// Passes all packets, or none.
+class Gate final : public PacketSelector {
+public:
+    explicit Gate(bool is_open) noexcept : is_open_(is_open) {}
+    [[nodiscard]] PacketMask select(std::span<const PacketView> packets) noexcept override {
+        return is_open_ ? mask_of_all(packets) : 0;
+    }
+
+private:
+    bool is_open_;
+};
+
+/// Queues with declared tables beside their main ones.
+struct Queues {
+    Queues(const std::vector<TableDeclaration>& declarations, const std::vector<OwnField>& own,
+           std::size_t count = 1)
+        : tables({.declarations = declarations, .own = own, .main = main, .parse = {}}) {
+        for (std::size_t queue = 0; queue < count; ++queue) {
+            wires.push_back(std::make_unique<Wire>());
+            readers.push_back(
+                std::make_unique<FrameReader<Wire>>(*wires.back(), FrameParserParts{}));
+            workers.push_back(make_queue_worker(
+                *readers.back(),
+                {.flows = main, .layout = {}, .pages = PageUse::offline, .name = "test"},
+                FlowHasher(1), tables.add_queue({.pages = PageUse::offline}, FlowHasher(2))));
+        }
+    }
+    void send(std::size_t queue, const Frame& frame, Timestamp time = kStart) {
+        wires[queue]->send(frame, time);
+        workers[queue]->step();
+    }
+    /// Records that have come out of all parts of the tables.
+    [[nodiscard]] std::vector<FlowRecordCore> ended() const {
+        std::vector<FlowRecordCore> cores;
+        for (RecordSource* const source : tables.records()) {
+            std::vector<std::uint64_t> record(source->record_bytes() / sizeof(std::uint64_t));
+            while (source->drain(std::as_writable_bytes(std::span(record)), 1) == 1) {
+                std::memcpy(&cores.emplace_back(), record.data(), sizeof(FlowRecordCore));
+            }
+        }
+        return cores;
+    }
+    /// Has an input thread carry out a command, part by part.
+    template <class Command>
+    void carry_out(std::size_t queue, Command& command) {
+        do {
+            REQUIRE(workers[queue]->mailbox.post(command));
+            while (!workers[queue]->mailbox.is_done()) {
+                workers[queue]->step();
+            }
+            command = std::get<Command>(workers[queue]->mailbox.done());
+        } while (!command.is_through);
+    }
+
+    FlowCacheOptions main{.max_flows = 1024};
+    TableSet tables;
+    std::vector<std::unique_ptr<Wire>> wires;
+    std::vector<std::unique_ptr<FrameReader<Wire>>> readers;
+    std::vector<std::unique_ptr<QueueWorker>> workers;
+};
+
+const std::vector<OwnField> kOwn{{.name = "unused",
+                                  .from = OwnFieldBase::frame,
+                                  .offset = 0,
+                                  .octets = 1,
+                                  .as = OwnFieldType::unsigned8,
+                                  .when = "arp"},
+                                 {.name = "word",
+                                  .from = OwnFieldBase::payload,
+                                  .offset = 0,
+                                  .octets = 2,
+                                  .as = OwnFieldType::unsigned16,
+                                  .when = "udp port 53"}};
+
+}  // namespace
+
+TEST_CASE("TableSet: a table's packets pass its filter and those of its fields", "[daemon][unit]") {
+    TableDeclaration both = declared("both", {"word"});
+    both.filter = "udp";
+    Queues queues({declared("plain", {"destinationAddress"}), both}, kOwn);
+    const std::vector<TableFilter> filters = queues.tables.filters();
+    REQUIRE(filters.size() == 2);
+    CHECK(filters[0].path == "tables.1.filter");
+    CHECK(filters[0].expression == "udp");
+    CHECK(filters[1].path == "fields.1.when");
+    CHECK(filters[1].expression == "udp port 53");
+
+    Gate open(true);
+    Gate closed(false);
+    queues.send(0, frame_to(1, 53));  // no filter is compiled yet
+    filters[0].slot->set(&open);
+    queues.send(0, frame_to(1, 53));
+    filters[1].slot->set(&closed);
+    queues.send(0, frame_to(1, 53));
+    filters[1].slot->set(&open);
+    queues.send(0, frame_to(1, 53));
+    REQUIRE(queues.workers[0]->drain());
+
+    Ledger ledger;
+    ledger.tables.resize(2);
+    queues.tables.read(ledger);
+    CHECK(ledger.tables[0].matched == 4);
+    CHECK(ledger.tables[1].filter_not_ready == 2);
+    CHECK(ledger.tables[1].filtered == 1);
+    CHECK(ledger.tables[1].matched == 1);
+    std::uint64_t packets = 0;
+    for (const FlowRecordCore& core : queues.ended()) {
+        packets += core.packets;
+    }
+    CHECK(packets == 5);
+}
+
+TEST_CASE("TableSet: as the exporters know the tables, in their order", "[daemon][unit]") {
+    const Queues queues({declared("first", {"destinationAddress/24"}),
+                         declared("second", {"ipTTL"}), declared("third", {"ipTTL"})},
+                        {}, 3);
+    const std::vector<FurtherTable> further = queues.tables.for_export();
+    REQUIRE(further.size() == 3);
+    CHECK(further[0].name == "first");
+    CHECK(further[2].name == "third");
+    CHECK(further[1].elements.is_declared);
+    const std::vector<RecordSource*> records = queues.tables.records();
+    REQUIRE(records.size() == 9);
+    std::vector<std::size_t> tables;
+    std::ranges::transform(records, std::back_inserter(tables),
+                           [](const RecordSource* source) { return source->table(); });
+    CHECK(tables == std::vector<std::size_t>{1, 1, 1, 2, 2, 2, 3, 3, 3});
+    CHECK(queues.tables.memory().size() == 3);
+    CHECK(queues.tables.memory()[0][0] > 1024 * sizeof(FlowRecordCore));
+}
+
+TEST_CASE("TableSet: an error names the table", "[daemon][unit]") {
+    const auto make = [](const std::string& field) {
+        const Queues queues({declared("good", {"ipTTL"}), declared("bad", {field})}, {});
+    };
+    CHECK_NOTHROW(make("sourceAddress"));
+    CHECK_THROWS_WITH(make("nothing"), Catch::StartsWith("table bad: "));
+    CHECK_NOTHROW(make("sourceAddress"));  // the field groups of both have gone
+}
+
+TEST_CASE("TableSet: tables whose keys RSS splits", "[daemon][unit]") {
+    const Queues queues(
+        {declared("hosts", {"sourceAddress", "destinationAddress"}),
+         declared("conversations", {"sourceAddress", "destinationAddress", "sourceTransportPort",
+                                    "destinationTransportPort", "ipDiffServCodePoint"}),
+         declared("nets", {"sourceAddress/24/56", "destinationAddress"}),
+         declared("ttls", {"ipTTL"})},
+        {});
+    CHECK(queues.tables.split_by_queues(false) == Texts{"nets", "ttls"});
+    CHECK(queues.tables.split_by_queues(true) == Texts{"hosts", "nets", "ttls"});
+}
+
+TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit]") {
+    Queues queues({declared("ttls", {"ipTTL"}), declared("ports", {"destinationTransportPort"})},
+                  {}, 2);
+    const std::vector<LiveTable> live = queues.tables.live();
+    REQUIRE(live.size() == 2);
+    CHECK(live[1].table.name == "ports");
+    REQUIRE(live[1].queues.size() == 2);
+    for (const std::uint16_t port : {1, 2, 2, 3}) {
+        queues.send(0, frame_to(1, port));
+    }
+    CHECK(queues.tables.flows(0).records == 4);  // of both tables
+    CHECK(queues.tables.flows(0).room == 2048);
+    CHECK(queues.tables.flows(1).records == 0);
+
+    constexpr std::size_t kRoom = 4096;
+    const std::shared_ptr<std::byte[]> copies(new std::byte[kRoom]);
+    CopyFlows copy{.table = live[1].queues[0], .copies = copies, .room = kRoom};
+    queues.carry_out(0, copy);
+    CHECK(copy.records == 3);
+    FlowRecordCore first;
+    std::memcpy(&first, copies.get(), sizeof first);
+    CHECK(first.end_reason == FlowEndReason::none);
+    CHECK(queues.ended().empty());  // a listing changes nothing
+
+    EndFlows end{.table = live[1].queues[0]};
+    queues.carry_out(0, end);
+    queues.workers[0]->step();
+    const std::vector<FlowRecordCore> ended = queues.ended();
+    CHECK(ended.size() == 3);
+    CHECK(std::ranges::all_of(ended, [](const FlowRecordCore& core) {
+        return core.end_reason == FlowEndReason::forced_end;
+    }));
+    CHECK(queues.tables.flows(0).records == 1);  // that of the other table
+}
+
+TEST_CASE("TableSet: other timeouts hold for flows that run", "[daemon][unit]") {
+    Queues queues({declared("ttls", {"ipTTL"})}, {});
+    queues.send(0, frame_to(1, 53));
+    queues.wires[0]->pass(kStart + 20s);
+    queues.workers[0]->step();
+    CHECK(queues.ended().empty());  // 30 s is the idle timeout
+    const FlowCacheOptions shorter{.idle_timeout = 5s, .active_timeout = 300s};
+    REQUIRE(queues.workers[0]->mailbox.post(
+        SetTimeouts{.timeouts = shorter, .table = queues.tables.live()[0].queues[0]}));
+    for (int step = 0; step < 4; ++step) {
+        queues.workers[0]->step();
+    }
+    const std::vector<FlowRecordCore> ended = queues.ended();
+    REQUIRE(ended.size() == 1);
+    CHECK(ended[0].end_reason == FlowEndReason::idle_timeout);
+    REQUIRE(queues.workers[0]->drain());
+    CHECK(queues.workers[0]->cache_counters.flows_created.read() == 1);
+}
