@@ -147,6 +147,7 @@ public:
             spdlog::info("the filter is {}", filter_->execution());
         }
         await_table_filters();
+        log_split_tables(config.read.queues);
         if (has_collectors_ && config.export_.spool.is_on()) {
             spdlog::info(
                 "export.spool is not used with captures: what no collector takes at the end is "
@@ -255,6 +256,20 @@ private:
         for (const TableFilter& wanted : tables_.filters()) {
             table_filters_.push_back(await_filter(wanted.expression, FilterLinks::all, signals_));
             wanted.slot->set(table_filters_.back().get());
+        }
+    }
+
+    /// Says which tables have a record of a flow from each thread.
+    void log_split_tables(std::uint16_t threads) const {
+        constexpr bool kByPorts = false;
+        if (threads < 2) {
+            return;
+        }
+        for (const std::string& table : tables_.split_by_queues(kByPorts)) {
+            spdlog::info(
+                "table {}: threads share packets by their addresses, which splits its key, so that "
+                "up to {} records of a flow are made at a time, one by each thread",
+                table, threads);
         }
     }
 
