@@ -55,9 +55,7 @@ public:
     }
     /// Nothing comes, and time passes.
     void pass(Timestamp time) { now_ = time; }
-    [[nodiscard]] FrameBurst receive() noexcept {
-        return {.frames = views_, .now = now_};
-    }
+    [[nodiscard]] FrameBurst receive() noexcept { return {.frames = views_, .now = now_}; }
     void release(const FrameBurst& /*burst*/) noexcept { views_.clear(); }
     [[nodiscard]] bool exhausted() const noexcept { return false; }
 
@@ -104,7 +102,9 @@ struct Queues {
         for (RecordSource* const source : tables.records()) {
             std::vector<std::uint64_t> record(source->record_bytes() / sizeof(std::uint64_t));
             while (source->drain(std::as_writable_bytes(std::span(record)), 1) == 1) {
-                std::memcpy(&cores.emplace_back(), record.data(), sizeof(FlowRecordCore));
+                FlowRecordCore core;
+                std::memcpy(static_cast<void*>(&core), record.data(), sizeof core);
+                cores.push_back(core);
             }
         }
         return cores;
@@ -226,8 +226,8 @@ TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit
     REQUIRE(live.size() == 2);
     CHECK(live[1].table.name == "ports");
     REQUIRE(live[1].queues.size() == 2);
-    for (const std::uint16_t port : {1, 2, 2, 3}) {
-        queues.send(0, frame_to(1, port));
+    for (const int port : {1, 2, 2, 3}) {
+        queues.send(0, frame_to(1, static_cast<std::uint16_t>(port)));
     }
     CHECK(queues.tables.flows(0).records == 4);  // of both tables
     CHECK(queues.tables.flows(0).room == 2048);
@@ -239,7 +239,7 @@ TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit
     queues.carry_out(0, copy);
     CHECK(copy.records == 3);
     FlowRecordCore first;
-    std::memcpy(&first, copies.get(), sizeof first);
+    std::memcpy(static_cast<void*>(&first), copies.get(), sizeof first);
     CHECK(first.end_reason == FlowEndReason::none);
     CHECK(queues.ended().empty());  // a listing changes nothing
 
