@@ -180,7 +180,7 @@ TEST_CASE("TableSet: a table's packets pass its filter and those of its fields",
 }
 
 TEST_CASE("TableSet: as the exporters know the tables, in their order", "[daemon][unit]") {
-    const Queues queues({declared("first", {"destinationAddress/24"}),
+    const Queues queues({declared("first", {"destinationAddress/24/56"}),
                          declared("second", {"ipTTL"}), declared("third", {"ipTTL"})},
                         {}, 3);
     const std::vector<FurtherTable> further = queues.tables.for_export();
@@ -263,7 +263,8 @@ TEST_CASE("TableSet: other timeouts hold for flows that run", "[daemon][unit]") 
     const FlowCacheOptions shorter{.idle_timeout = 5s, .active_timeout = 300s};
     REQUIRE(queues.workers[0]->mailbox.post(
         SetTimeouts{.timeouts = shorter, .table = queues.tables.live()[0].queues[0]}));
-    for (int step = 0; step < 4; ++step) {
+    for (int second = 20; second < 24; ++second) {
+        queues.wires[0]->pass(kStart + std::chrono::seconds(second));
         queues.workers[0]->step();
     }
     const std::vector<FlowRecordCore> ended = queues.ended();
