@@ -100,10 +100,12 @@ std::vector<Key<TableDeclaration>> table_keys() {
         value("max-flows", whole_number(&O::max_flows, 1, 1U << 30U),
               "flows that the table holds at once, in each queue, as flows.max-flows"),
         value("idle-timeout", timeout(&O::idle_timeout),
-              "a flow without a packet for this long is exported; inherit: flows.idle-timeout"),
+              "a flow without a packet for this long is exported; inherit: flows.idle-timeout",
+              Apply::to_timeouts),
         value("active-timeout", timeout(&O::active_timeout),
               "a flow that lasts is exported after this long, and begins anew; inherit: "
-              "flows.active-timeout"),
+              "flows.active-timeout",
+              Apply::to_timeouts),
     };
 }
 

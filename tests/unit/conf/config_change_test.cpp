@@ -2,6 +2,7 @@
 #include "conf/config_change.hpp"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -122,6 +123,11 @@ TEST_CASE("config change: tables and fields come, change and go with a restart",
     wanted.tables.pop_back();
     CHECK(compare(with, wanted).needs_restart == Keys{"tables"});
     CHECK(compare(wanted, with).needs_restart == Keys{"tables"});
+    wanted = with;
+    wanted.tables[1].idle_timeout += std::chrono::seconds(1);
+    CHECK(compare(with, wanted).needs_restart.empty());
+    CHECK(compare(with, wanted).reloadable == Keys{"tables"});
+    CHECK(compare(with, wanted).ways == std::set{Apply::to_timeouts});
     wanted = with;
     wanted.fields.push_back({.name = "z"});
     CHECK(compare(with, wanted).needs_restart == Keys{"fields"});
