@@ -70,7 +70,12 @@ struct MeteringProcess {
     }
     /// @param index  of a table
     [[nodiscard]] TableElements elements_of(std::size_t index) const {
-        return index == 0 ? TableElements{.key = key} : further[index - 1].elements;
+        if (index == 0) {
+            return {.key = key, .name = std::string(kMainTable)};
+        }
+        TableElements elements = further[index - 1].elements;
+        elements.name = further[index - 1].name;
+        return elements;
     }
 };
 

@@ -71,6 +71,7 @@ struct TableElements {
     /// The table was declared: its records have what the declaration names, which is in their
     /// group, and beside it the key, counts and times, but no other values of FlowRecordCore.
     bool is_declared = false;
+    std::string name{};  ///< by which options records name its templates; empty: they do not
 };
 
 /// The exported elements, of the groups that records have.

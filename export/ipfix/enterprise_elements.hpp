@@ -16,6 +16,13 @@ inline constexpr std::uint32_t kNtopEnterprise = 35632;
 /// @source  IANA's registry of private enterprise numbers
 inline constexpr std::uint32_t kCertEnterprise = 6871;
 
+/// CERT's element for the name of a template, which tools with libfixbuf print, and YAF sends. IANA
+/// has none.
+///
+/// @source  CERT's registry of IPFIX elements
+inline constexpr const char* kTemplateName = "templateName";
+inline constexpr std::uint16_t kTemplateNameNumber = 1000;
+
 /// An information element that is not IANA's: tributary's own, where IANA's registry has none, or
 /// one of ntop's, which collectors know that support nProbe.
 struct EnterpriseElement {

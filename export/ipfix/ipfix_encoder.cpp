@@ -46,7 +46,8 @@ std::size_t records_in(const RecordTemplate& made, MessageView set) {
 IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,
                            std::size_t message_limit, std::uint16_t first_id,
                            const TableElements& table)
-    : layout_(layout),
+    : table_(table.name),
+      layout_(layout),
       shapes_(layout),
       templates_(
           make_templates(layout, options.timestamps, element_choice(options, table), first_id)),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "export/export_error.hpp"
@@ -90,8 +91,10 @@ public:
     /// Equal for encoders whose messages and templates match, in every run.
     [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
-    /// Of the templates in these messages.
+    /// Of the templates in these messages, in their order.
     [[nodiscard]] std::span<const TemplateKeys> announced_keys() const noexcept { return keys_; }
+    /// The name of the table whose records it encodes; empty: it has none.
+    [[nodiscard]] const std::string& table() const noexcept { return table_; }
 
 private:
     void check_sizes(std::size_t message_limit) const;
@@ -100,6 +103,7 @@ private:
     [[nodiscard]] std::uint64_t make_fingerprint(std::uint32_t observation_domain) const noexcept;
     void announce(std::size_t shape) noexcept;
 
+    std::string table_;
     RecordLayout layout_;
     RecordShapes shapes_;
     std::vector<RecordTemplate> templates_;  ///< by shape

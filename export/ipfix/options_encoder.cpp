@@ -12,6 +12,7 @@
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_memory.hpp"
 #include "export/ipfix/ipfix_template.hpp"
+#include "export/ipfix/message_builder.hpp"
 #include "export/ipfix/reverse_elements.hpp"
 
 namespace tributary {
@@ -34,6 +35,14 @@ std::vector<std::vector<std::byte>> encode_templates(FixbufSession& session,
         messages.push_back(session.encode_templates(std::span(&each, 1)).front());
     }
     return messages;
+}
+
+std::vector<WireTemplate> session_templates(const OptionsShape& shape, bool has_names) {
+    std::vector<WireTemplate> templates = options_templates(shape);
+    if (has_names) {
+        templates.push_back(name_template());
+    }
+    return templates;
 }
 
 /// Most octets of a text in a record: two such texts fit the smallest message.
@@ -95,8 +104,16 @@ private:
     std::size_t octets_ = 0;  ///< on the wire
 };
 
+/// An element, for the record of its type.
+struct OptionsEncoder::Described {
+    const std::string& name;
+    std::uint16_t number;
+    IpfixType type;
+    std::uint32_t enterprise;
+};
+
 OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProcess& metering,
-                               std::size_t message_limit)
+                               std::size_t message_limit, bool names_templates)
     : observation_domain_(options.observation_domain),
       enterprise_number_(options.enterprise_number),
       has_own_(options.enterprise_elements),
@@ -110,13 +127,33 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
       session_({.observation_domain = options.observation_domain,
                 .enterprise_number = options.enterprise_number,
                 .message_limit = message_limit},
-               options_templates(shape_)),
+               session_templates(shape_, names_templates)),
       template_messages_(encode_templates(session_, options_templates(shape_))) {
     const std::vector<RecordLayout> layouts = metering.layouts();
     for (std::size_t table = 0; table < layouts.size(); ++table) {
         type_messages_.push_back(
             make_types(layouts[table], metering.elements_of(table).is_declared));
     }
+    if (names_templates) {
+        make_name_messages();
+    }
+}
+
+/// @errors  ExportError
+void OptionsEncoder::make_name_messages() {
+    const std::string name = kTemplateName;
+    Messages type;
+    append_type(type, {.name = name,
+                       .number = kTemplateNameNumber,
+                       .type = IpfixType::string,
+                       .enterprise = kCertEnterprise});
+    close(type);
+    if (!type.complete) {
+        throw ExportError("libfixbuf refused the type of templates' names");
+    }
+    name_messages_ = std::move(type.messages);
+    name_messages_.push_back(
+        {.octets = encode_templates(session_, std::array{name_template()}).front()});
 }
 
 /// @errors  ExportError
@@ -131,6 +168,22 @@ std::vector<OptionsEncoder::Message> OptionsEncoder::make_types(const RecordLayo
         throw ExportError("libfixbuf refused a record of an element's type");
     }
     return std::move(types.messages);
+}
+
+std::vector<OptionsEncoder::Message> OptionsEncoder::names_of(
+    std::span<const TemplateKeys> templates, const std::string& table) {
+    static_assert(kNamedTemplateAt == MessageBuilder::kMessageHeader + FixbufSession::kSetHeader);
+    constexpr std::size_t kPlenty = 65'536;
+    check_memory_for_fixbuf(kPlenty);
+    Messages names;
+    for (const TemplateKeys& each : templates) {
+        append(names, Fields(OptionsKind::template_name).put(each.template_id).put(table));
+    }
+    close(names);
+    if (!names.complete) {
+        throw ExportError("libfixbuf refused a record of a template's name");
+    }
+    return std::move(names.messages);
 }
 
 OptionsEncoder::Messages OptionsEncoder::encode(const ExportNumbers& numbers,
@@ -265,6 +318,18 @@ void OptionsEncoder::append_together(Messages& out, std::span<const Fields> reco
     }
 }
 
+void OptionsEncoder::append_type(Messages& out, const Described& element) {
+    constexpr std::uint8_t kDefaultSemantics = 0;
+    constexpr std::uint16_t kNoUnits = 0;
+    append(out, Fields(OptionsKind::element_type)
+                    .put(element.enterprise)
+                    .put(element.number)
+                    .put(static_cast<std::uint8_t>(element.type))
+                    .put(kDefaultSemantics)
+                    .put(kNoUnits)
+                    .put(element.name));
+}
+
 /// Records of declared tables have no elements of ntop's or CERT's.
 ///
 /// @source  RFC 5610 §3.9; reverse elements have their own numbers (RFC 5103 §6.2)
@@ -273,17 +338,9 @@ void OptionsEncoder::append_types(Messages& out, const RecordLayout& layout, boo
     const bool has_reverse = layout.reverse_at != 0;
     const bool has_ntop = has_ntop_ && !is_declared;
     const bool has_cert = has_cert_ && !is_declared;
-    constexpr std::uint8_t kDefaultSemantics = 0;
-    constexpr std::uint16_t kNoUnits = 0;
     const auto describe = [&](const std::string& name, std::uint16_t number, IpfixType type,
                               std::uint32_t enterprise) {
-        append(out, Fields(OptionsKind::element_type)
-                        .put(enterprise)
-                        .put(number)
-                        .put(static_cast<std::uint8_t>(type))
-                        .put(kDefaultSemantics)
-                        .put(kNoUnits)
-                        .put(name));
+        append_type(out, {.name = name, .number = number, .type = type, .enterprise = enterprise});
     };
     for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
         const FieldElement& element = *own.element;

@@ -19,7 +19,8 @@ namespace tributary {
 
 /// Makes the messages of options records: losses and statistics of the processes, interfaces, their
 /// sampling, and the keys of the templates. It also makes the types of tributary's own elements.
-/// These are sent before the templates that have them.
+/// These are sent before the templates that have them. And it makes the names of templates, which
+/// are sent behind these: the table whose records a template describes.
 ///
 /// Sampling is reported in the chosen forms, also if there is none. `rfc5477` has one record for
 /// each interface. `netflow` is what NetFlow 9 has and most collectors read, samplingInterval with
@@ -37,10 +38,11 @@ public:
     using Message = MessageFormat::Message;
     using Messages = MessageFormat::Report;
 
-    /// @param message_limit  octets that no message exceeds, at least 512
+    /// @param message_limit    octets that no message exceeds, at least 512
+    /// @param names_templates  it makes names of templates
     /// @errors  ExportError
     OptionsEncoder(const ExportOptions& options, const MeteringProcess& metering,
-                   std::size_t message_limit);
+                   std::size_t message_limit, bool names_templates = false);
 
     /// Without numbers and times.
     [[nodiscard]] const std::vector<std::vector<std::byte>>& template_messages() const noexcept {
@@ -52,6 +54,18 @@ public:
     [[nodiscard]] const std::vector<Message>& type_messages(std::size_t table) const noexcept {
         return type_messages_[table];
     }
+    /// What goes ahead of names: the type of their element, and their template. Empty: it makes no
+    /// names.
+    [[nodiscard]] const std::vector<Message>& name_messages() const noexcept {
+        return name_messages_;
+    }
+    /// The octets of a message of one name in which its template id stands, in two octets.
+    static constexpr std::size_t kNamedTemplateAt = 20;
+    /// Options records which say that these templates are those of a table. It makes names.
+    ///
+    /// @errors  ExportError
+    [[nodiscard]] std::vector<Message> names_of(std::span<const TemplateKeys> templates,
+                                                const std::string& table);
     /// The first message has the numbers, where they are chosen.
     /// @errors  std::bad_alloc: nothing is made
     [[nodiscard]] Messages encode(const ExportNumbers& numbers,
@@ -59,6 +73,7 @@ public:
 
 private:
     class Fields;
+    struct Described;
 
     [[nodiscard]] Messages encode_all(const ExportNumbers& numbers,
                                       std::span<const TemplateKeys> templates);
@@ -73,6 +88,8 @@ private:
     [[nodiscard]] static Fields psamp_sampling(const ObservedInterface& interface);
     void append_together(Messages& out, std::span<const Fields> records);
     [[nodiscard]] std::vector<Message> make_types(const RecordLayout& layout, bool is_declared);
+    void make_name_messages();
+    void append_type(Messages& out, const Described& element);
     void append_types(Messages& out, const RecordLayout& layout, bool is_declared);
     void close(Messages& out);
 
@@ -86,6 +103,7 @@ private:
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;
     std::vector<std::vector<Message>> type_messages_;  ///< by table
+    std::vector<Message> name_messages_;
 };
 
 /// Whether the sampling of some interfaces differs from that of others, so that a record needs a

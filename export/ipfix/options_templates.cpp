@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/ipfix_template.hpp"
 
 namespace tributary {
@@ -98,6 +99,13 @@ std::vector<WireTemplate> options_templates(const OptionsShape& shape) {
         templates.push_back(netflow_template(netflow_sampling, shape.has_selector));
     }
     return templates;
+}
+
+WireTemplate name_template() {
+    return options_template(
+        OptionsKind::template_name, 1,
+        {of("templateId", 2),
+         {.element = kTemplateName, .octets = kVariableLength, .of_enterprise = true}});
 }
 
 }  // namespace tributary

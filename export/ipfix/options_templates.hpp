@@ -22,6 +22,7 @@ enum class OptionsKind : std::uint16_t {
     metering_without_drops,
     netflow_rate,
     netflow_sampling,
+    template_name,
 };
 
 /// The properties that select the templates of a collector's options records.
@@ -47,5 +48,9 @@ struct OptionsShape {
 };
 
 [[nodiscard]] std::vector<WireTemplate> options_templates(const OptionsShape& shape);
+
+/// The template of the names of templates. It is not among the others: the type of the element in
+/// it, which is CERT's, goes ahead of it (RFC 5610), and the template of types ahead of that.
+[[nodiscard]] WireTemplate name_template();
 
 }  // namespace tributary

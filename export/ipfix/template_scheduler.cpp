@@ -5,6 +5,60 @@
 #include <span>
 
 namespace tributary {
+namespace {
+
+/// Whether options records can name the templates of flow records. The main table's alone need no
+/// name. A name is an element of an enterprise, and goes with the types of these.
+bool names_templates(const ExportOptions& options, const std::vector<const IpfixEncoder*>& flows) {
+    const auto is_named = [](const IpfixEncoder* each) {
+        return !each->table().empty() && each->table() != kMainTable;
+    };
+    return options.options_interval.count() > 0 && options.options.types &&
+           options.enterprise_elements && std::ranges::any_of(flows, is_named);
+}
+
+}  // namespace
+
+TemplateScheduler::Flows::Flows(const IpfixEncoder& encoder,
+                                std::span<const MessageFormat::Message> types,
+                                OptionsEncoder& names)
+    : encoder_(&encoder),
+      types_(types),
+      at_once_(encoder.template_messages()),
+      keys_at_once_(encoder.announced_keys().size()) {
+    if (!names.name_messages().empty() && !encoder.table().empty()) {
+        const std::span<const TemplateKeys> keys = encoder.announced_keys();
+        names_ = names.names_of(keys, encoder.table());
+        later_name_ = names.names_of(keys.first(1), encoder.table()).front().octets;
+    }
+}
+
+MessageFormat::Ahead TemplateScheduler::Flows::next() const noexcept {
+    if (next_ < types_.size()) {
+        return {.octets = types_[next_].octets, .records = types_[next_].records};
+    }
+    return {.octets = encoder_->template_message(next_ - types_.size())};
+}
+
+bool TemplateScheduler::Flows::has_next_name() const noexcept {
+    const std::size_t templates = next_ - std::min(next_, types_.size());  // that were sent
+    if (names_.empty() || templates < at_once_) {
+        return false;
+    }
+    return next_name_ < names_.size() + (templates - at_once_);
+}
+
+MessageFormat::Ahead TemplateScheduler::Flows::next_name() noexcept {
+    if (next_name_ < names_.size()) {
+        return {.octets = names_[next_name_].octets, .records = names_[next_name_].records};
+    }
+    constexpr unsigned kOctet = 8;
+    const std::size_t index = keys_at_once_ + (next_name_ - names_.size());
+    const std::uint16_t id = encoder_->announced_keys()[index].template_id;
+    later_name_[OptionsEncoder::kNamedTemplateAt] = static_cast<std::byte>(id >> kOctet);
+    later_name_[OptionsEncoder::kNamedTemplateAt + 1] = static_cast<std::byte>(id);
+    return {.octets = later_name_, .records = 1};
+}
 
 TemplateScheduler::TemplateScheduler(const ExportOptions& options, TransportKind transport,
                                      const MeteringProcess& metering, std::size_t message_limit,
@@ -16,10 +70,10 @@ TemplateScheduler::TemplateScheduler(const ExportOptions& options, TransportKind
       options_interval_(options.options_interval),
       taken_(taken),
       sent_(taken),
-      options_(options, metering, message_limit) {
+      options_(options, metering, message_limit, names_templates(options, flows)) {
     for (std::size_t table = 0; table < flows.size(); ++table) {
-        flows_.push_back({.encoder = flows[table],
-                          .types = has_options() ? options_.type_messages(table).size() : 0});
+        const std::span<const MessageFormat::Message> types = options_.type_messages(table);
+        flows_.emplace_back(*flows[table], has_options() ? types : types.first(0), options_);
     }
 }
 
@@ -30,9 +84,10 @@ void TemplateScheduler::restart() noexcept {
 
 void TemplateScheduler::begin_round() noexcept {
     next_fixed_ = 0;
+    next_of_names_ = 0;
     sent_ = taken_;
     for (Flows& each : flows_) {
-        each.next = 0;
+        each.restart();
     }
     is_in_round_ = true;
 }
@@ -52,9 +107,31 @@ std::size_t TemplateScheduler::fixed_end() const noexcept {
 /// nullptr: all types and templates of flow records are sent.
 TemplateScheduler::Flows* TemplateScheduler::next_flows() noexcept {
     for (std::size_t table = 0; table < flows_.size(); ++table) {
-        Flows& each = flows_[table];
-        if (sent_.has(table) && each.next < each.types + each.encoder->template_messages()) {
-            return &each;
+        if (sent_.has(table) && flows_[table].has_next()) {
+            return &flows_[table];
+        }
+    }
+    return nullptr;
+}
+
+/// Whether templates are named: those of another table than the main one are among them.
+bool TemplateScheduler::are_named() const noexcept {
+    if (options_.name_messages().empty()) {
+        return false;
+    }
+    for (std::size_t table = 1; table < flows_.size(); ++table) {
+        if (sent_.has(table)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// nullptr: all templates that were sent have their names.
+TemplateScheduler::Flows* TemplateScheduler::next_named() noexcept {
+    for (std::size_t table = 0; table < flows_.size(); ++table) {
+        if (sent_.has(table) && flows_[table].has_next_name()) {
+            return &flows_[table];
         }
     }
     return nullptr;
@@ -66,30 +143,42 @@ bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexc
     return refreshes_templates_ && (by_packets || now - templates_at_ >= template_refresh_);
 }
 
-/// The next message of a table's types and templates, of which there is one.
-MessageFormat::Ahead TemplateScheduler::message_of(const Flows& flows) const noexcept {
-    if (flows.next < flows.types) {
-        const auto table = static_cast<std::size_t>(&flows - flows_.data());
-        const MessageFormat::Message& types = options_.type_messages(table)[flows.next];
-        return {.octets = types.octets, .records = types.records};
+/// Options templates, types and templates of flow records, and then names. What is sent is counted
+/// by *last_counter_.
+std::optional<MessageFormat::Ahead> TemplateScheduler::next_message() noexcept {
+    if (next_fixed_ < fixed_end()) {
+        last_counter_ = &next_fixed_;
+        return MessageFormat::Ahead{.octets = options_.template_messages()[next_fixed_]};
     }
-    return {.octets = flows.encoder->template_message(flows.next - flows.types)};
+    if (Flows* const flows = next_flows(); flows != nullptr) {
+        last_counter_ = &flows->counter();
+        return flows->next();
+    }
+    if (!are_named()) {
+        return std::nullopt;
+    }
+    if (const auto& ahead = options_.name_messages(); next_of_names_ < ahead.size()) {
+        last_counter_ = &next_of_names_;
+        const MessageFormat::Message& message = ahead[next_of_names_];
+        return MessageFormat::Ahead{.octets = message.octets, .records = message.records};
+    }
+    if (Flows* const flows = next_named(); flows != nullptr) {
+        last_counter_ = &flows->name_counter();
+        return flows->next_name();
+    }
+    return std::nullopt;
 }
 
 std::optional<MessageFormat::Ahead> TemplateScheduler::next_template(
     std::chrono::nanoseconds now) noexcept {
-    MessageFormat::Ahead next;
-    if (next_fixed_ < fixed_end()) {
-        last_counter_ = &next_fixed_;
-        next.octets = options_.template_messages()[next_fixed_];
-    } else if (Flows* const flows = next_flows(); flows != nullptr) {
-        last_counter_ = &flows->next;
-        next = message_of(*flows);
-    } else {
-        return std::nullopt;
+    const std::optional<MessageFormat::Ahead> next = next_message();
+    if (!next) {
+        return next;
     }
     ++*last_counter_;
-    if (is_in_round_ && next_fixed_ == fixed_end() && next_flows() == nullptr) {
+    const bool is_through = next_fixed_ == fixed_end() && next_flows() == nullptr &&
+                            (!are_named() || next_named() == nullptr);
+    if (is_in_round_ && is_through) {
         is_in_round_ = false;  // a later template does not delay the refresh
         templates_at_ = now;
         data_since_templates_ = 0;
@@ -106,12 +195,12 @@ MessageFormat::Report TemplateScheduler::make_options(const ExportNumbers& numbe
     options_due_ = false;
     options_at_ = now;
     if (flows_.size() == 1) {
-        return options_.encode(numbers, flows_.front().encoder->announced_keys());
+        return options_.encode(numbers, flows_.front().encoder().announced_keys());
     }
     std::vector<TemplateKeys> keys;
     for (std::size_t table = 0; table < flows_.size(); ++table) {
         if (sent_.has(table)) {
-            const std::span announced = flows_[table].encoder->announced_keys();
+            const std::span announced = flows_[table].encoder().announced_keys();
             keys.insert(keys.end(), announced.begin(), announced.end());
         }
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "export/ipfix/ipfix_encoder.hpp"
@@ -20,6 +21,9 @@ namespace tributary {
 /// types of elements before the templates that have them, and templates before everything that
 /// needs them, by UDP again and again; options records at the beginning of a session, after each
 /// interval, and on request.
+///
+/// Where it takes another table than the main one, the name of its table follows each template of
+/// flow records, before the first record of that template.
 /// @thread  the export thread; `now` is uptime
 class TemplateScheduler {
 public:
@@ -59,17 +63,50 @@ public:
                                                      std::chrono::nanoseconds now);
 
 private:
-    /// Types and templates of one table's records; the templates may become more.
-    struct Flows {
-        const IpfixEncoder* encoder;
-        std::size_t types{};  ///< messages of types that go ahead of the templates
-        std::size_t next{};   ///< messages before this one are sent
+    /// Types and templates of one table's records, and the names of these templates. The templates
+    /// may become more: one that is announced later is in a message of its own, and so is its name.
+    class Flows {
+    public:
+        /// @param encoder  has encoded nothing yet; outlives it
+        /// @param types    of its elements; they go ahead of the templates, and outlive it
+        /// @param names    makes the names, if it makes any
+        Flows(const IpfixEncoder& encoder, std::span<const MessageFormat::Message> types,
+              OptionsEncoder& names);
+
+        [[nodiscard]] const IpfixEncoder& encoder() const noexcept { return *encoder_; }
+        void restart() noexcept { next_ = next_name_ = 0; }
+        /// Whether types or templates are not sent yet.
+        [[nodiscard]] bool has_next() const noexcept {
+            return next_ < types_.size() + encoder_->template_messages();
+        }
+        /// The next one of these. There is one.
+        [[nodiscard]] MessageFormat::Ahead next() const noexcept;
+        /// Whether templates were sent whose names are not.
+        [[nodiscard]] bool has_next_name() const noexcept;
+        /// The next one of these. There is one.
+        [[nodiscard]] MessageFormat::Ahead next_name() noexcept;
+
+        [[nodiscard]] std::size_t& counter() noexcept { return next_; }
+        [[nodiscard]] std::size_t& name_counter() noexcept { return next_name_; }
+
+    private:
+        const IpfixEncoder* encoder_;
+        std::span<const MessageFormat::Message> types_;
+        std::size_t at_once_;       ///< messages of the templates that are announced at once
+        std::size_t keys_at_once_;  ///< these templates
+        std::vector<MessageFormat::Message> names_;  ///< of these; none: templates have no names
+        /// The name of one template, whose id is written when it is sent.
+        std::vector<std::byte> later_name_;
+        std::size_t next_{};       ///< messages before this one are sent
+        std::size_t next_name_{};  ///< likewise
     };
 
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
     [[nodiscard]] std::size_t fixed_end() const noexcept;
     [[nodiscard]] Flows* next_flows() noexcept;
-    [[nodiscard]] MessageFormat::Ahead message_of(const Flows& flows) const noexcept;
+    [[nodiscard]] bool are_named() const noexcept;
+    [[nodiscard]] Flows* next_named() noexcept;
+    [[nodiscard]] std::optional<MessageFormat::Ahead> next_message() noexcept;
     void begin_round() noexcept;
     [[nodiscard]] bool refresh_is_due(std::chrono::nanoseconds now) const noexcept;
 
@@ -77,12 +114,13 @@ private:
     std::chrono::nanoseconds template_refresh_;
     std::uint32_t template_refresh_packets_;
     std::chrono::nanoseconds options_interval_;  ///< 0: there are none
-    std::vector<Flows> flows_;                   ///< by table
     TakenTables taken_;
     TakenTables sent_;  ///< types and templates of these are sent in this round
     OptionsEncoder options_;
+    std::vector<Flows> flows_;  ///< by table
 
     std::size_t next_fixed_{};                  ///< of options templates; likewise
+    std::size_t next_of_names_{};               ///< of what goes ahead of names; likewise
     std::size_t* last_counter_ = &next_fixed_;  ///< counts the last message of next_template()
     bool is_in_round_ = true;                   ///< not all were sent since the first one
     std::chrono::nanoseconds templates_at_{};   ///< end of the last round
