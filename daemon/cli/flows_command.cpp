@@ -46,6 +46,8 @@ int exit_code(ListingStatus status) {
             return EX_DATAERR;
         case ListingStatus::no_input:
             return EX_NOINPUT;
+        case ListingStatus::usage:
+            return EX_USAGE;
         case ListingStatus::write_failure:
             return EX_IOERR;
     }
@@ -248,8 +250,9 @@ private:
         if (result.status == ListingStatus::output_closed) {
             return refuse_output(part_, words_for(EPIPE));  // of a file it is a fault
         }
-        return result.status == ListingStatus::write_failure ? explain_listing(result, kProgram)
-                                                             : explain_input(name_, result);
+        const bool is_of_input =
+            result.status == ListingStatus::data_error || result.status == ListingStatus::no_input;
+        return is_of_input ? explain_input(name_, result) : explain_listing(result, kProgram);
     }
     [[nodiscard]] int finish() {
         if (const int error = close_stream(out_); error != 0) {
@@ -368,6 +371,12 @@ void add_flows(CLI::App& app, ListingArguments& arguments) {
                      "'-' is standard input")
         ->required();
     add_listing_options(*flows, arguments);
+    flows
+        ->add_option(
+            "--table", arguments.table,
+            "only the flows of one table: main, or the name of a declared one. Without it,\n"
+            "records of several tables are listed, and never added up")
+        ->option_text("NAME");
     CLI::Option* const write =
         flows
             ->add_option(
@@ -391,6 +400,9 @@ void add_flows(CLI::App& app, ListingArguments& arguments) {
 }
 
 int run_flows_command(const CLI::App& flows, ListingArguments& arguments) {
+    if (flows.count("--table") != 0) {
+        arguments.options.table = arguments.table;
+    }
     const FlowListingOptions& options = listing_options(flows, arguments);
     const bool is_sorted = flows.count("--sort") != 0 || flows.count("--top") != 0;
     if (is_sorted && options.format == ListingFormat::ipfix) {

@@ -419,7 +419,7 @@ ScreenTable flow_table(const TopPicture& picture, std::size_t columns) {
     std::vector<FlowEnds> ends;
     ends.reserve(rates.size());
     for (const FlowRate& rate : rates) {
-        ends.push_back({source_text(rate.flow.core.key), destination_text(rate.flow.core.key)});
+        ends.push_back({source_text(rate.flow), destination_text(rate.flow)});
     }
     const std::size_t fixed = is_wide ? 58 : 36;
     const std::array<std::size_t, 2> widths =

@@ -2,6 +2,7 @@
 #include "export/ipfix/enterprise_elements.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
 
@@ -20,6 +21,14 @@ void for_each_element(Use use) {
         }
     }
 }
+
+/// Lengths of outer addresses that the key of a declared table has in part. They are in no group
+/// that is compiled in.
+constexpr std::array kOuterPrefixLengths{
+    tributary_element("tunnelSourceIPv4PrefixLength", 20, Encoding::octets1, 0, ""),
+    tributary_element("tunnelDestinationIPv4PrefixLength", 21, Encoding::octets1, 0, ""),
+    tributary_element("tunnelSourceIPv6PrefixLength", 22, Encoding::octets1, 0, ""),
+    tributary_element("tunnelDestinationIPv6PrefixLength", 23, Encoding::octets1, 0, "")};
 
 EnterpriseElement enterprise_element(FieldGroupId id, const FieldElement& element) noexcept {
     return {.element = &element,
@@ -44,6 +53,11 @@ std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner) {
 
 std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept {
     std::optional<EnterpriseElement> found;
+    for (const FieldElement& element : kOuterPrefixLengths) {
+        if (element.number == number) {
+            found = enterprise_element(kFieldGroupId<TunnelGroup>, element);
+        }
+    }
     for_each_element([&](FieldGroupId id, const FieldElement& element) {
         if (element.owner == ElementOwner::tributary && element.number == number) {
             found = enterprise_element(id, element);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary {
@@ -60,6 +61,10 @@ enum class TributaryElement : std::uint16_t {
     flow_duration_nanoseconds = 16,
     tcp_analysis_overflow = 17,
     tcp_handshake_nanoseconds = 18,
+    tunnel_source_ipv4_prefix_length = 20,
+    tunnel_destination_ipv4_prefix_length = 21,
+    tunnel_source_ipv6_prefix_length = 22,
+    tunnel_destination_ipv6_prefix_length = 23,
 };
 
 /// The description of an element (element_names.hpp).
@@ -90,14 +95,24 @@ struct IpfixTemplate {
     std::uint16_t scope_fields{};    ///< the first so many fields are the scope
     std::size_t minimum_bytes{};     ///< of a record; at least 1
     std::vector<IpfixField> fields;  ///< without those of no octets, which have no value
+    /// Of flows: the name of the table whose records it describes, which is the reader's; nullptr:
+    /// options records have named none.
+    const std::string* table{};
 };
+
+/// What stands for the name of a table where an input names tables, and not that of a record.
+inline constexpr std::string_view kUnnamedTable = "unnamed";
 
 /// One data record, of flows or of options. Borrowed: valid until the reader's next record.
 struct IpfixRecord {
     const IpfixTemplate* layout{};
     std::uint32_t domain{};
-    std::uint32_t export_time{};                         ///< of its message, seconds since 1970
-    std::uint32_t sequence{};                            ///< of its message
+    std::uint32_t export_time{};  ///< of its message, seconds since 1970
+    std::uint32_t sequence{};     ///< of its message
+    /// Of flows: the name of its table, or kUnnamedTable; empty: the input has named no table yet.
+    std::string_view table{};
+    /// Of options with a template as their scope: this template; nullptr: it is not known.
+    const IpfixTemplate* about{};
     std::span<const std::span<const std::byte>> values;  ///< per field, network byte order
 };
 

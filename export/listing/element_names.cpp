@@ -3,6 +3,7 @@
 
 #include <fixbuf/public.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -49,6 +50,15 @@ const char* ntop_name(std::uint16_t number) {
         }
     }
     return nullptr;
+}
+
+/// @param element  its name, with the number of its enterprise in front if it is described
+bool is_meant_by(std::string_view element, std::string_view name) noexcept {
+    if (element == name) {
+        return true;
+    }
+    const std::size_t slash = element.find('/');
+    return slash != std::string_view::npos && element.substr(slash + 1) == name;
 }
 
 std::string number_name(const IpfixElement& element) {
@@ -107,8 +117,32 @@ std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterp
     return std::nullopt;
 }
 
+bool ElementRegistry::has(std::string_view name) const {
+    const auto is_its = [name](const FieldElement& element) {
+        return name == element.name || name == reverse_name_of(element);
+    };
+    const auto is_one_of = [&is_its](ElementOwner owner) {
+        return std::ranges::any_of(
+            enterprise_elements(owner),
+            [&is_its](const EnterpriseElement& each) { return is_its(*each.element); });
+    };
+    return fbInfoModelGetElementByName(model_->elements.get(), std::string(name).c_str()) !=
+               nullptr ||
+           is_one_of(ElementOwner::tributary) || is_one_of(ElementOwner::ntop) ||
+           is_its(kCertElement);
+}
+
 bool ElementRegistry::is_fixed(std::uint32_t enterprise, std::uint16_t number) const {
     return enterprise == 0 || model_->find(enterprise, number) != nullptr;
+}
+
+bool is_named(const IpfixElement& element, std::string_view name) noexcept {
+    return is_meant_by(element.name, name);
+}
+
+bool ElementNames::has(std::string_view name) const {
+    return std::ranges::any_of(taken_,
+                               [name](const std::string& each) { return is_meant_by(each, name); });
 }
 
 const IpfixElement* ElementNames::find(std::uint32_t enterprise, std::uint16_t number) {

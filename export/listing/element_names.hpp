@@ -34,6 +34,8 @@ public:
 
     /// @return  nothing when the element is not registered
     [[nodiscard]] std::optional<Entry> find(std::uint32_t enterprise, std::uint16_t number) const;
+    /// Whether an element has this name.
+    [[nodiscard]] bool has(std::string_view name) const;
     /// Whether no exporter may describe the element in another way.
     [[nodiscard]] bool is_fixed(std::uint32_t enterprise, std::uint16_t number) const;
 
@@ -41,6 +43,10 @@ private:
     struct Model;
     std::unique_ptr<Model> model_;
 };
+
+/// Whether a user means an element by this name: it is the element's, or without the number of its
+/// enterprise, "peer" for "12345/peer".
+[[nodiscard]] bool is_named(const IpfixElement& element, std::string_view name) noexcept;
 
 /// The elements that an input has named so far, in templates or in options records that describe
 /// them (RFC 5610).
@@ -71,6 +77,9 @@ public:
     /// @return  valid as long as this object, and renamed when a record describes it; nullptr: it
     ///          is not registered, and there are kMostElements others
     [[nodiscard]] const IpfixElement* find(std::uint32_t enterprise, std::uint16_t number);
+
+    /// Whether a user can mean one of them by this name (is_named()).
+    [[nodiscard]] bool has(std::string_view name) const;
 
     /// Reads an options record that describes an enterprise's element.
     /// @source  RFC 5610 §3.9

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/reverse_elements.hpp"
@@ -79,6 +80,26 @@ RegisteredName registered_name(const IpfixElement& element) {
     }
 }
 
+void append_text(std::string& line, std::string_view text) {
+    const std::size_t at = line.size();
+    line.resize(at + 2 + kMostJsonTextOctets * text.size());
+    const char* const end = put_json_text(line.data() + at, text);
+    line.resize(static_cast<std::size_t>(end - line.data()));
+}
+
+/// "en12345:peer" of "12345/peer". Another element without a name may be "en12345:id7", so that a
+/// name of this form is not taken; empty: there is none that is.
+std::string described_name(const IpfixElement& element) {
+    const std::size_t slash = element.name.find('/');
+    if (slash == std::string::npos) {
+        return {};
+    }
+    std::string name = element.name.substr(slash + 1);
+    const bool is_number = name.starts_with("id") && name.size() > 2 &&
+                           name.find_first_not_of("0123456789", 2) == std::string::npos;
+    return is_number ? std::string() : std::move(name);
+}
+
 /// Appends the values of an element.
 void append_values(std::string& line, const IpfixRecord& record, std::size_t index, JsonForm form) {
     const std::vector<IpfixField>& fields = record.layout->fields;
@@ -102,11 +123,16 @@ void append_values(std::string& line, const IpfixRecord& record, std::size_t ind
 void append_member(std::string& line, const IpfixRecord& record, std::size_t index) {
     const IpfixElement& element = *record.layout->fields[index].element;
     const RegisteredName known = registered_name(element);
-    line += ",\"";
-    line += known.scope.empty()
-                ? "en" + std::to_string(element.enterprise) + ":id" + std::to_string(element.number)
-                : json_name(known.scope, known.name, known.is_reverse);
-    line += "\":";
+    line += ',';
+    if (known.scope.empty()) {
+        const std::string described = described_name(element);
+        append_text(line,
+                    "en" + std::to_string(element.enterprise) + ':' +
+                        (described.empty() ? "id" + std::to_string(element.number) : described));
+    } else {
+        append_text(line, json_name(known.scope, known.name, known.is_reverse));
+    }
+    line += ':';
     append_values(
         line, record, index,
         known.scope == "iana" ? json_form(element.type, known.name) : json_form(element.type));
@@ -127,6 +153,10 @@ std::string entry_json(const IpfixRecord& record) {
     }
     if (!has_domain) {
         line += ",\"iana:observationDomainId\":" + std::to_string(record.domain);
+    }
+    if (!record.table.empty()) {
+        line += ",\"tributary:tableName\":";
+        append_text(line, record.table);
     }
     return line + '}';
 }

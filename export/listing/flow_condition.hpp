@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <variant>
 #include <vector>
 
+#include "export/ipfix/ipfix_template.hpp"
 #include "export/listing/flow_measure.hpp"
 #include "export/messages/flow_view.hpp"
 
 namespace tributary {
+
+/// A filter that cannot be parsed, or that the elements of a record do not fit; the text names the
+/// column and what was expected there.
+struct FilterError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// Which of a flow's two endpoints a condition tests.
 enum class Endpoint : std::uint8_t { either, source, destination, both };
@@ -67,6 +78,29 @@ struct MeasureCondition {
     std::uint64_t number{};
 };
 
+/// The value that an element is compared with: the text of the filter, as elements of the types may
+/// read it. Nothing: such elements cannot be compared with it.
+struct ElementOperand {
+    std::string text{};
+    std::optional<std::uint64_t> number{};
+    std::optional<std::int64_t> integer{};  ///< this one and the next: also of a number
+    std::optional<double> real{};
+    std::optional<bool> truth{};
+    std::optional<NetCondition> net{};               ///< an address is a net of all bits
+    std::optional<std::vector<std::byte>> octets{};  ///< of 0x and digits, or of a MAC address
+    std::optional<Timestamp> time{};
+    bool is_mac{};  ///< `octets` are those of a MAC address
+};
+
+/// A record that does not have the element does not match. One that has it several times matches if
+/// one of the values does.
+struct ElementCondition {
+    std::string name;      ///< is_named()
+    std::size_t column{};  ///< of the name in the filter
+    Comparison comparison{};
+    ElementOperand operand{};
+};
+
 struct FlowCondition;
 
 struct Negation {
@@ -82,7 +116,7 @@ struct Chain {
 struct FlowCondition {
     std::variant<Chain, Negation, NetCondition, PortCondition, ProtocolCondition, VersionCondition,
                  VlanCondition, TunnelCondition, TunnelIdCondition, FlagsCondition, ReasonCondition,
-                 MeasureCondition>
+                 MeasureCondition, ElementCondition>
         what;
 };
 
@@ -93,7 +127,10 @@ struct Chain::Link {
     FlowCondition condition;
 };
 
-/// @cost  no allocation; recursion as deep as the condition is nested
-[[nodiscard]] bool matches(const FlowCondition& condition, const FlowView& flow);
+/// @param record  of the flow; nullptr: it has no elements
+/// @errors  FilterError: an element of the record cannot be compared with the filter's value
+/// @cost    no allocation; recursion as deep as the condition is nested
+[[nodiscard]] bool matches(const FlowCondition& condition, const FlowView& flow,
+                           const IpfixRecord* record = nullptr);
 
 }  // namespace tributary

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "export/listing/element_condition.hpp"
 #include "export/listing/filter_values.hpp"
 #include "export/listing/filter_vocabulary.hpp"
 #include "export/listing/filter_words.hpp"
@@ -61,6 +63,10 @@ public:
         return root;
     }
 
+    [[nodiscard]] const std::vector<FlowFilter::NamedElement>& elements() const noexcept {
+        return elements_;
+    }
+
 private:
     FlowCondition parse_filter() {
         Chain chain;
@@ -112,6 +118,12 @@ private:
     }
 
     FlowCondition parse_primitive() {
+        // "12345/peer" begins as an address does.
+        const bool has_enterprise = words_.word().find('/') != std::string_view::npos;
+        if (has_enterprise && begins_element()) {
+            prefix_.reset();
+            return parse_element();
+        }
         if (prefix_ && is_value_of(*prefix_)) {
             return parse_value(*prefix_);
         }
@@ -245,10 +257,38 @@ private:
                 is_net && is_address(words_.word()) ? Prefix::Kind::net : Prefix::Kind::host;
         } else if (!prefix.outer && !has_endpoint && words_.accept("proto")) {
             prefix.kind = Prefix::Kind::protocol;
+        } else if (!prefix.outer && !has_endpoint && prefix.ip_version == 0 && begins_element()) {
+            return parse_element();
         } else {
             refuse(prefix, has_endpoint);
         }
         return parse_value(prefix);
+    }
+
+    /// Whether the word is the name of an element, and a comparison follows. What other tools and
+    /// pcap filters have there is refused with a hint instead.
+    [[nodiscard]] bool begins_element() const {
+        const std::string_view word = words_.word();
+        FilterWords behind = words_;
+        behind.advance();
+        const bool is_joint = word == "and" || word == "or" || word == "not";
+        return is_element_name(word) && !is_joint && !is_packet_word(word) &&
+               likely_filter_words(word).empty() && parse_comparison(behind.word()).has_value();
+    }
+
+    FlowCondition parse_element() {
+        ElementCondition condition{.name = std::string(words_.word()), .column = words_.column()};
+        words_.advance();
+        condition.comparison = parse_comparison(words_.word()).value_or(Comparison::equal);
+        words_.advance();
+        constexpr std::string_view kSymbols = "()!=<>&|";
+        if (words_.word().empty() || words_.word().find_first_of(kSymbols) == 0) {
+            expected("a value to compare with");
+        }
+        condition.operand = read_operand(words_.word());
+        words_.advance();
+        elements_.push_back({condition.name, condition.column});
+        return make(std::move(condition));
     }
 
     /// "src", "dst", "src or dst", "src and dst", or the other way around.
@@ -372,11 +412,21 @@ private:
 
     FilterWords words_;
     std::optional<Prefix> prefix_;  ///< of the value before, if there is one
+    std::vector<FlowFilter::NamedElement> elements_;
     std::size_t depth_{};
 };
 
 }  // namespace
 
-FlowFilter::FlowFilter(std::string_view text) : root_(FilterParser(text).parse()), given_(true) {}
+FlowFilter::FlowFilter(std::string_view text) : given_(true) {
+    FilterParser parser(text);
+    root_ = parser.parse();
+    elements_ = parser.elements();
+}
+
+std::string FlowFilter::NamedElement::fault() const {
+    return "filter, column " + std::to_string(column) + ": '" + printable(name) +
+           "' is no word of filters, and no element that IANA or the input gives this name";
+}
 
 }  // namespace tributary

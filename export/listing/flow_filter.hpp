@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <stdexcept>
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "export/listing/flow_condition.hpp"
 
 namespace tributary {
-
-/// A filter that cannot be parsed; the text names the column and what was expected there.
-struct FilterError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// A condition on flows, in the words of pcap filters where these have one; docs/filters.md
 /// describes the language.
@@ -27,6 +24,7 @@ struct FilterError : std::runtime_error {
 ///               | "tunnel" ( KIND | "any" ) | "tunnel-id" NUMBER
 ///               | "flags" [ "=" ] LETTERS | "reason" REASON
 ///               | MEASURE [ comparison ] QUANTITY
+///               | ELEMENT comparison VALUE
 ///     endpoint  = "src" | "dst" | "src or dst" | "src and dst"
 ///     ports     = PORT [ "-" PORT ] | comparison PORT
 ///     net       = ADDRESS "/" BITS | ADDRESS "mask" MASK | "10" | "10.1" | "10.1.2"
@@ -38,13 +36,26 @@ public:
     /// @cost    a name of a port reads the system's table of services
     explicit FlowFilter(std::string_view text);
 
-    [[nodiscard]] bool matches(const FlowView& flow) const {
-        return tributary::matches(root_, flow);
+    /// @param record  of the flow; nullptr: it has no elements
+    /// @errors  FilterError: an element of the record cannot be compared with the filter's value
+    [[nodiscard]] bool matches(const FlowView& flow, const IpfixRecord* record = nullptr) const {
+        return tributary::matches(root_, flow, record);
     }
     [[nodiscard]] bool matches_all() const noexcept { return !given_; }
 
+    /// A name that stands where only an element's can.
+    struct NamedElement {
+        std::string name;
+        std::size_t column{};  ///< in the filter
+
+        /// What a user is told if no element has the name.
+        [[nodiscard]] std::string fault() const;
+    };
+    [[nodiscard]] const std::vector<NamedElement>& elements() const noexcept { return elements_; }
+
 private:
     FlowCondition root_;
+    std::vector<NamedElement> elements_;
     bool given_{};
 };
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 
 #include "export/listing/ip_prefix.hpp"
 #include "export/listing/printable_text.hpp"
@@ -27,27 +26,39 @@ constexpr std::uint8_t kIpv4Bits = 32;
 constexpr std::uint8_t kIpv6Bits = 128;
 constexpr std::uint8_t kUsualIpv6Net = 64;
 
-/// The address with the bits behind its prefix cleared; "-" when the flow has none.
-std::string net_text(const GroupField& field, const IpAddress& address, std::uint8_t version) {
-    if (version == 0) {
-        return "-";
+/// The address with the bits behind its prefix cleared. An address of which the record has a
+/// shorter prefix is that prefix.
+std::string net_text(const GroupField& field, const IpAddress& address, const FlowAddress& kind,
+                     std::uint8_t version) {
+    const std::uint8_t bits = version == 4 ? field.ipv4_bits : field.ipv6_bits;
+    const bool is_shorter = kind.is_prefix && (!kind.prefix_bits || *kind.prefix_bits < bits);
+    if (is_shorter || !field.kind->is_net) {
+        return flow_address_text(address, kind, version);
     }
-    const std::size_t bits = version == 4 ? field.ipv4_bits : field.ipv6_bits;
-    const IpAddress net = prefix_of(address, bits);
-    const std::string text = address_text(std::span(net).first(version == 4 ? 4 : 16));
-    return field.kind->is_net ? text + '/' + std::to_string(bits) : text;
+    return flow_address_text(prefix_of(address, bits), {.is_prefix = true, .prefix_bits = bits},
+                             version);
 }
 
 std::string source_text(const GroupField& field, const FlowView& flow) {
-    return net_text(field, flow.core.key.source, flow.core.key.ip_version);
+    const FlowKey& key = flow.core.key;
+    return flow.has_source() ? net_text(field, key.source, flow.source, key.ip_version)
+                             : std::string(GroupField::kUnknown);
 }
 std::string destination_text(const GroupField& field, const FlowView& flow) {
-    return net_text(field, flow.core.key.destination, flow.core.key.ip_version);
+    const FlowKey& key = flow.core.key;
+    return flow.has_destination()
+               ? net_text(field, key.destination, flow.destination, key.ip_version)
+               : std::string(GroupField::kUnknown);
+}
+
+template <class Number>
+std::string number_text(const std::optional<Number>& number) {
+    return number ? std::to_string(*number) : std::string(GroupField::kUnknown);
 }
 
 /// 0 for protocols without ports, among them ICMP.
-std::string port_text(const FlowKey& key, L4Port port) {
-    return std::to_string(has_ports(key) ? port.value : 0);
+std::string port_text(bool is_known, const std::optional<std::uint16_t>& port) {
+    return is_known ? std::to_string(port.value_or(0)) : std::string(GroupField::kUnknown);
 }
 
 using Field = const GroupField&;
@@ -60,26 +71,33 @@ constexpr std::array kKinds{
     GroupFieldKind{"dst-net", false, true, &destination_text},
     GroupFieldKind{
         "src-port", true, false,
-        [](Field, Flow flow) { return port_text(flow.core.key, flow.core.key.source_port); }},
-    GroupFieldKind{
-        "dst-port", true, false,
-        [](Field, Flow flow) { return port_text(flow.core.key, flow.core.key.destination_port); }},
+        [](Field, Flow flow) { return port_text(flow.has_source_port, flow.source_port()); }},
+    GroupFieldKind{"dst-port", true, false,
+                   [](Field, Flow flow) {
+                       return port_text(flow.has_destination_port, flow.destination_port());
+                   }},
     GroupFieldKind{"proto", false, false,
-                   [](Field, Flow flow) { return protocol_text(flow.core.key.protocol); }},
+                   [](Field, Flow flow) {
+                       return flow.has_protocol ? protocol_text(flow.core.key.protocol)
+                                                : std::string(GroupField::kUnknown);
+                   }},
     GroupFieldKind{"ip-version", true, false,
-                   [](Field, Flow flow) { return std::to_string(flow.core.key.ip_version); }},
+                   [](Field, Flow flow) {
+                       const std::uint8_t version = flow.core.key.ip_version;
+                       return number_text(version != 0 ? std::optional(version) : std::nullopt);
+                   }},
     GroupFieldKind{"vlan", true, false,
                    [](Field, Flow flow) { return std::to_string(flow.core.key.vlan.value); }},
-    GroupFieldKind{
-        "interface", true, false,
-        [](Field, Flow flow) { return std::to_string(flow.core.key.ingress_interface.value); }},
+    GroupFieldKind{"interface", true, false,
+                   [](Field, Flow flow) { return number_text(flow.interface()); }},
     GroupFieldKind{"tos", true, false,
-                   [](Field, Flow flow) { return std::to_string(flow.core.ip_class_of_service); }},
-    GroupFieldKind{"dscp", true, false,
-                   [](Field, Flow flow) { return std::to_string(flow.dscp()); }},
+                   [](Field, Flow flow) { return number_text(flow.class_of_service()); }},
+    GroupFieldKind{"dscp", true, false, [](Field, Flow flow) { return number_text(flow.dscp()); }},
     GroupFieldKind{"flags", false, false,
                    [](Field, Flow flow) {
-                       return tcp_flags_text(flow.core.key.protocol, flow.core.tcp_control_bits);
+                       const std::optional<std::uint16_t> flags = flow.tcp_flags();
+                       return flags ? tcp_flags_text(ip_protocol::kTcp, *flags)
+                                    : std::string(GroupField::kUnknown);
                    }},
     GroupFieldKind{"reason", false, false,
                    [](Field, Flow flow) { return end_reason_text(flow.core.end_reason); }},

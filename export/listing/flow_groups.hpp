@@ -30,6 +30,9 @@ struct GroupField {
     std::uint8_t ipv4_bits{};
     std::uint8_t ipv6_bits{};
 
+    /// The text of a field that records do not have.
+    static constexpr std::string_view kUnknown = "-";
+
     /// @return  its value in a flow, as text
     [[nodiscard]] std::string text(const FlowView& flow) const;
     /// Whether its values are whole numbers.

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/listing/flow_json.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
+#include "export/characters.hpp"
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/ipfix/ntp_time.hpp"
+#include "export/listing/element_time.hpp"
+#include "export/listing/flow_table.hpp"
 #include "export/listing/printable_text.hpp"
 #include "export/messages/ip_text.hpp"
 
@@ -60,9 +66,6 @@ json number_value(IpfixType type, Bytes bytes) {
     return read_unsigned(bytes);
 }
 
-/// Whether a value of this size can be of its type; integers and float64 may be shorter than their
-/// type.
-/// @source  RFC 7011 §6.2
 bool size_fits(IpfixType type, std::size_t octets) noexcept {
     switch (type) {
         case IpfixType::boolean:
@@ -146,7 +149,36 @@ std::string element_value(const IpfixRecord& record, std::size_t index) {
     return '[' + value + ']';
 }
 
+/// A text for a cell of a table, cut between characters.
+std::string cell_of(std::string_view text) {
+    constexpr std::size_t kLongest = 64;
+    const std::string_view all = text;
+    std::size_t octets = 0;
+    while (!text.empty() && octets < kLongest) {
+        const std::size_t next = std::max<std::size_t>(first_character(text).octets, 1);
+        octets += next;
+        text.remove_prefix(next);
+    }
+    return printable(all.substr(0, octets)) + (text.empty() ? "" : "...");
+}
+
 }  // namespace
+
+bool is_possible_size(IpfixType type, std::size_t octets) noexcept {
+    return is_octets(type) || size_fits(type, octets);
+}
+
+std::string value_text(IpfixType type, std::span<const std::byte> octets) {
+    if (octets.empty()) {
+        return "-";
+    }
+    if (is_time(type) && size_fits(type, octets.size())) {
+        const std::optional<Timestamp> time = read_element_time(type, octets);
+        return time ? time_text(*time) : "-";
+    }
+    const json value = value_json(type, octets);
+    return value.is_string() ? cell_of(value.get<std::string>()) : dump(value);
+}
 
 // The object is written here, value by value: nlohmann's ordered object would search all earlier
 // members for each new one, and a template may have thousands of fields.
@@ -155,6 +187,9 @@ std::string record_json(const IpfixRecord& record) {
     std::string line =
         layout.options ? R"({"@type":"options","@template":)" : R"({"@type":"data","@template":)";
     line += std::to_string(layout.id);
+    if (!record.table.empty()) {
+        line += ",\"@table\":" + dump(json(std::string(record.table)));
+    }
     line += ",\"@domain\":" + std::to_string(record.domain);
     line += ",\"@exportTime\":" + std::to_string(record.export_time);
     line += ",\"@sequence\":" + std::to_string(record.sequence);

@@ -47,6 +47,7 @@ struct FlowListingOptions {
         top;  ///< only so many flows or groups; by octets when the order is as_read
     FlowFilter filter;
     FlowWindow window;
+    std::optional<std::string> table;  ///< only the records of this one; nothing: of all
     std::vector<GroupField>
         by;  ///< groups of flows that agree in these, instead of flows; empty: none
     std::shared_ptr<const ElementRegistry> registry;  ///< nullptr: one is made
@@ -56,6 +57,7 @@ enum class ListingStatus : std::uint8_t {
     ok,
     data_error,     ///< an input is no IPFIX, or broken, or has more templates than are kept
     no_input,       ///< an input cannot be read
+    usage,          ///< what was asked for does not fit the inputs: their tables, their elements
     write_failure,  ///< the output takes no more
     output_closed,  ///< the output's reader has closed it: no fault
 };
@@ -68,8 +70,11 @@ struct ListingResult {
 /// Lists the flows of IPFIX files, as `tributary flows` does. Flows before a fault are listed.
 ///
 /// As read, and with `top`, memory is bounded; sorting alone keeps all flows that match, grouping
-/// all groups. Options records are in the JSON of an unsorted, unfiltered listing, and nowhere
-/// else.
+/// all groups. Options records are in the JSON of an unsorted, unfiltered listing; in IPFIX also in
+/// a filtered one those that describe elements.
+///
+/// Records of several tables are never added up: groups, `top` and the summary of a table end with
+/// ListingStatus::usage unless one table is chosen.
 /// @param out      the listing
 /// @param warning  called with faults that do not end the listing; one line without its end
 [[nodiscard]] ListingResult list_flows(const FlowListingOptions& options, std::ostream& out,

@@ -41,13 +41,11 @@ constexpr std::array<FlowMeasure, 8> kOfEveryFlow{{
     {"rate", MeasureUnit::count,
      [](Flow flow, std::size_t) noexcept -> Value { return rate_of(flow); }},
     {"tos", MeasureUnit::count,
-     [](Flow flow, std::size_t) noexcept -> Value { return flow.core.ip_class_of_service; }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.class_of_service(); }},
     {"dscp", MeasureUnit::count,
      [](Flow flow, std::size_t) noexcept -> Value { return flow.dscp(); }},
     {"interface", MeasureUnit::count,
-     [](Flow flow, std::size_t) noexcept -> Value {
-         return flow.core.key.ingress_interface.value;
-     }},
+     [](Flow flow, std::size_t) noexcept -> Value { return flow.interface(); }},
     {"reverse-packets", MeasureUnit::count,
      [](Flow flow, std::size_t) noexcept -> Value { return flow.reverse.packets; }},
 }};

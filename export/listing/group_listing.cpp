@@ -163,10 +163,12 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
 std::string group_json(const std::vector<GroupField>& fields, const FlowGroup& group) {
     std::string line = R"({"@type":"group")";
     for (std::size_t index = 0; index < fields.size(); ++index) {
-        const std::string_view quote = fields[index].is_number() ? "" : "\"";
+        const bool is_number = fields[index].is_number();
+        const bool is_unknown = is_number && group.values[index] == GroupField::kUnknown;
+        const std::string_view quote = is_number ? "" : "\"";
         line += ",\"" + fields[index].name + "\":";
         line += quote;
-        line += group.values[index];
+        line += is_unknown ? "null" : group.values[index];
         line += quote;
     }
     for_each_number(group, [&line](std::string_view element, const std::string& text) {
@@ -189,10 +191,13 @@ std::string group_csv_header(const std::vector<GroupField>& fields) {
     return line;
 }
 
-std::string group_csv(const FlowGroup& group) {
+std::string group_csv(const std::vector<GroupField>& fields, const FlowGroup& group) {
     std::string line;
-    for (const std::string& value : group.values) {
-        line += (line.empty() ? "" : ",") + value;
+    for (std::size_t index = 0; index < fields.size(); ++index) {
+        const bool is_unknown =
+            fields[index].is_number() && group.values[index] == GroupField::kUnknown;
+        line += index == 0 ? "" : ",";
+        line += is_unknown ? "" : group.values[index];
     }
     for_each_number(group, [&line](std::string_view /*element*/, const std::string& text) {
         line += ',' + text;

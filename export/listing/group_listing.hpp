@@ -17,9 +17,10 @@ void print_group_table(const std::vector<GroupField>& fields, const GroupRows& g
                        std::ostream& out);
 
 /// The fields under the names that the user gave, then deltaFlowCount (RFC 7015) and the sums, and
-/// first and last packet time in milliseconds since 1970. Without a line end.
+/// first and last packet time in milliseconds since 1970. A number that the records do not have is
+/// null, and empty in CSV. Without a line end.
 [[nodiscard]] std::string group_json(const std::vector<GroupField>& fields, const FlowGroup& group);
 [[nodiscard]] std::string group_csv_header(const std::vector<GroupField>& fields);
-[[nodiscard]] std::string group_csv(const FlowGroup& group);
+[[nodiscard]] std::string group_csv(const std::vector<GroupField>& fields, const FlowGroup& group);
 
 }  // namespace tributary

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/listing/printable_text.hpp"
 
 namespace tributary {
@@ -41,6 +42,14 @@ void link_same_elements(std::vector<IpfixField>& fields) {
             place->second = index;
         }
     }
+}
+
+bool have_same_fields(const IpfixTemplate& one, const IpfixTemplate& other) {
+    return one.options == other.options &&
+           std::ranges::equal(one.fields, other.fields,
+                              [](const IpfixField& a, const IpfixField& b) {
+                                  return a.element == b.element && a.length == b.length;
+                              });
 }
 
 }  // namespace
@@ -176,6 +185,12 @@ void IpfixReader::read_template(std::size_t end, bool options) {
              std::to_string(layout.scope_fields) + " scope fields of " + std::to_string(count));
     }
     const bool has_elements = read_fields(end, count, layout);
+    // A template that is sent again is the same one. With other fields it is another table's, until
+    // that is named.
+    if (const IpfixTemplate* const before = find_template(layout.id);
+        before != nullptr && have_same_fields(*before, layout)) {
+        layout.table = before->table;
+    }
     forget_id(layout.id);
     if (has_elements && templates_.size() < kMostTemplates &&
         fields_ + layout.fields.size() <= kMostFields) {
@@ -277,9 +292,67 @@ void IpfixReader::read_record() {
         at_ += length;
     }
     record_.values = values_;
+    record_.table = {};
+    record_.about = nullptr;
     if (record_.layout->options) {
         elements_.learn(record_);
+        learn_about_template();
+    } else {
+        take_table();
     }
+}
+
+void IpfixReader::take_table() {
+    if (record_.layout->table != nullptr) {
+        record_.table = *record_.layout->table;
+    } else if (!tables_.empty()) {
+        record_.table = kUnnamedTable;
+    } else {
+        ++flows_before_tables_;
+    }
+}
+
+/// Reads an options record whose scope is a template. If it says nothing but the template's name,
+/// that is the name of a table. One that describes templates, too, as YAF sends it, is no such
+/// record: it names the kinds of records of one table.
+void IpfixReader::learn_about_template() {
+    constexpr std::uint16_t kTemplateId = 145;
+    const IpfixTemplate& layout = *record_.layout;
+    const auto is_element = [&layout](std::size_t field, std::uint32_t enterprise,
+                                      std::uint16_t number) {
+        const IpfixElement& element = *layout.fields[field].element;
+        return element.enterprise == enterprise && element.number == number;
+    };
+    if (layout.scope_fields == 0 || !is_element(0, 0, kTemplateId)) {
+        return;
+    }
+    const auto id = static_cast<std::uint16_t>(read_unsigned(values_[0]));
+    const auto found = templates_.find({record_.domain, false, id});
+    if (found == templates_.end()) {
+        return;
+    }
+    record_.about = &found->second;
+    if (layout.fields.size() == 2 && is_element(1, kCertEnterprise, kTemplateNameNumber)) {
+        name_table(found->second,
+                   {reinterpret_cast<const char*>(values_[1].data()), values_[1].size()});
+    }
+}
+
+void IpfixReader::name_table(IpfixTemplate& layout, std::string_view name) {
+    const std::string text = printable(name.substr(0, kLongestTable + 1));
+    layout.table = nullptr;
+    if (text.empty() || text == kUnnamedTable) {
+        return;
+    }
+    auto known = std::ranges::find(tables_, text);
+    if (known == tables_.end()) {
+        if (text.size() > kLongestTable || tables_.size() == kMostTables) {
+            ++refused_tables_;
+            return;
+        }
+        known = tables_.insert(tables_.end(), text);
+    }
+    layout.table = &*known;
 }
 
 /// @source  RFC 7011 §7

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <istream>
 #include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -44,6 +46,10 @@ public:
     static constexpr std::size_t kMostTemplates = 262'144;
     /// Fields of these templates together; a full message describes at most 16,000.
     static constexpr std::size_t kMostFields = 1'048'576;
+    /// Names of tables that are kept; those of the probe's are nine.
+    static constexpr std::size_t kMostTables = 256;
+    /// Octets of such a name.
+    static constexpr std::size_t kLongestTable = 128;
 
     /// @param input     binary, at the first message; outlives the reader
     /// @param name      of the input, for messages to the user
@@ -73,6 +79,20 @@ public:
     [[nodiscard]] const std::string& first_refusal() const noexcept { return first_refusal_; }
     /// See ElementNames.
     [[nodiscard]] std::uint64_t refused_names() const noexcept { return elements_.refused_names(); }
+    /// Whether a user can mean by this name (is_named()) an element that the input has named.
+    [[nodiscard]] bool has_element(std::string_view name) const { return elements_.has(name); }
+
+    /// The tables that options records have named so far, in the order of their names; printable.
+    /// No name goes again.
+    [[nodiscard]] const std::deque<std::string>& tables() const noexcept { return tables_; }
+    /// Names of tables that were not taken, because they are longer than kLongestTable or more than
+    /// kMostTables. The records of their templates have no table then.
+    [[nodiscard]] std::uint64_t refused_tables() const noexcept { return refused_tables_; }
+    /// Records of flows that came before the input named its first table, if it named one later:
+    /// which tables they are of is not known.
+    [[nodiscard]] std::uint64_t records_before_tables() const noexcept {
+        return tables_.empty() ? 0 : flows_before_tables_;
+    }
 
 private:
     /// Domain, whether it is of options, id. In this order the templates that are withdrawn
@@ -93,6 +113,9 @@ private:
     void forget_id(std::uint16_t id);
     void forget(Templates::iterator first, Templates::iterator last);
     void read_record();
+    void take_table();
+    void learn_about_template();
+    void name_table(IpfixTemplate& layout, std::string_view name);
     [[nodiscard]] std::size_t take_length(const IpfixField& field);
     void need(std::size_t octets, std::size_t end, const char* what) const;
     [[nodiscard]] std::uint16_t take_u16() noexcept;
@@ -115,6 +138,9 @@ private:
     std::uint64_t sets_without_template_{};
     std::uint64_t refused_templates_{};
     std::string first_refusal_;
+    std::deque<std::string> tables_;  ///< templates point to them
+    std::uint64_t refused_tables_{};
+    std::uint64_t flows_before_tables_{};
 };
 
 }  // namespace tributary

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/listing/ipfix_reader.hpp"
 
 namespace tributary {
@@ -17,7 +18,9 @@ constexpr std::uint16_t kOptionsTemplateSet = 3;
 constexpr std::uint32_t kFirstId = 256;
 constexpr std::uint32_t kLastId = 65'535;
 constexpr std::uint16_t kEnterpriseBit = 0x8000;
-constexpr std::size_t kLengthAt = 2;  // in the headers of messages and sets
+constexpr std::uint16_t kTemplateId = 145;
+constexpr std::size_t kLongForm = 255;  // §7
+constexpr std::size_t kLengthAt = 2;    // in the headers of messages and sets
 
 void append(std::string& to, std::uint64_t number, std::size_t octets) {
     for (std::size_t left = octets; left > 0; --left) {
@@ -28,6 +31,21 @@ void append(std::string& to, std::uint64_t number, std::size_t octets) {
 void put_u16(std::string& in, std::size_t at, std::size_t number) {
     in[at] = static_cast<char>(number >> 8U);
     in[at + 1] = static_cast<char>(number & 0xFFU);
+}
+
+bool is_element(const IpfixField& field, std::uint32_t enterprise, std::uint16_t number) {
+    return field.element->enterprise == enterprise && field.element->number == number;
+}
+
+bool has_template_as_scope(const IpfixTemplate& layout) {
+    return layout.options && layout.scope_fields > 0 &&
+           is_element(layout.fields.front(), 0, kTemplateId);
+}
+
+/// Of a template with another one as its scope: see IpfixReader.
+bool names_table(const IpfixTemplate& layout) {
+    return layout.fields.size() == 2 &&
+           is_element(layout.fields.back(), kCertEnterprise, kTemplateNameNumber);
 }
 
 /// What stands behind the id in a template record (RFC 7011 §3.4.1, §3.4.2.2).
@@ -50,7 +68,6 @@ std::string fields_of(const IpfixTemplate& layout) {
 
 /// The data record (RFC 7011 §3.4.3, §7).
 std::string data_of(const IpfixRecord& record) {
-    constexpr std::size_t kLongForm = 255;
     std::string text;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
         const std::span<const std::byte> value = record.values[index];
@@ -66,19 +83,46 @@ std::string data_of(const IpfixRecord& record) {
     return text;
 }
 
+/// The data record of a record about a template, with that template's id in the file.
+std::string data_about(const IpfixRecord& record, std::uint16_t about) {
+    std::string text = data_of(record);
+    const std::size_t length = record.values.front().size();
+    std::size_t at = 0;
+    if (record.layout->fields.front().length == kVariableLength) {
+        at = length < kLongForm ? 1 : 3;  // §7: its own length is in front
+    }
+    std::string id;
+    append(id, about, 2);
+    id.insert(0, length > id.size() ? length - id.size() : 0, '\0');
+    return text.replace(at, length, id.substr(id.size() - length));
+}
+
 }  // namespace
 
 IpfixWriter::IpfixWriter(std::ostream& out) : out_(out) {}
 
 void IpfixWriter::add(const IpfixRecord& record) {
+    const bool is_about_template = has_template_as_scope(*record.layout);
+    if (is_about_template && record.about == nullptr) {
+        return;
+    }
     if (!message_.empty() && (record.domain != domain_ || record.export_time != export_time_)) {
         end_message();
     }
     if (message_.empty()) {
         begin_message(record);
     }
-    const std::uint16_t id = id_for(record);
-    const std::string octets = data_of(record);
+    if (!is_about_template) {
+        add_data(record, id_for(record, template_of(*record.layout)), data_of(record));
+        return;
+    }
+    const std::uint16_t about = id_for(record, template_of(*record.about));
+    if (!names_table(*record.layout)) {
+        add_data(record, id_for(record, template_of(*record.layout)), data_about(record, about));
+    }
+}
+
+void IpfixWriter::add_data(const IpfixRecord& record, std::uint16_t id, const std::string& octets) {
     if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
         end_message();
         begin_message(record);
@@ -121,11 +165,30 @@ void IpfixWriter::end_message() {
     message_.clear();
 }
 
-/// The id of the record's template, which is written if it is new.
-std::uint16_t IpfixWriter::id_for(const IpfixRecord& record) {
-    const std::string fields = fields_of(*record.layout);
-    const char* const kind = record.layout->options ? "options " : "";
-    const auto [place, is_new] = ids_.try_emplace({record.domain, kind + fields}, 0);
+/// Tables may have templates of the same fields.
+IpfixWriter::Template IpfixWriter::template_of(const IpfixTemplate& layout) {
+    Template made{
+        .key = {}, .fields = fields_of(layout), .options = layout.options, .table = layout.table};
+    const std::string table = made.table != nullptr ? *made.table + '\n' : std::string("\n");
+    made.key = (made.options ? "options " : "") + table + made.fields;
+    return made;
+}
+
+IpfixWriter::Template IpfixWriter::name_template() {
+    std::string fields;
+    append(fields, 2, 2);  // two fields
+    append(fields, 1, 2);  // one of them is the scope
+    append(fields, kTemplateId, 2);
+    append(fields, 2, 2);
+    append(fields, kTemplateNameNumber | kEnterpriseBit, 2);
+    append(fields, kVariableLength, 2);
+    append(fields, kCertEnterprise, 4);
+    return {.key = "options \n" + fields, .fields = fields, .options = true, .table = nullptr};
+}
+
+/// The id of a template, which is written if it is new.
+std::uint16_t IpfixWriter::id_for(const IpfixRecord& record, const Template& wanted) {
+    const auto [place, is_new] = ids_.try_emplace({record.domain, wanted.key}, 0);
     if (!is_new) {
         return place->second;
     }
@@ -135,20 +198,31 @@ std::uint16_t IpfixWriter::id_for(const IpfixRecord& record) {
                              " has more templates than there are ids");
     }
     place->second = static_cast<std::uint16_t>(id);
-    add_template(record, place->second, fields);
-    return place->second;
+    add_template(record, place->second, wanted);
+    if (wanted.table != nullptr) {
+        add_name(record, place->second, *wanted.table);
+    }
+    return static_cast<std::uint16_t>(id);
 }
 
-void IpfixWriter::add_template(const IpfixRecord& record, std::uint16_t id,
-                               const std::string& fields) {
+void IpfixWriter::add_template(const IpfixRecord& record, std::uint16_t id, const Template& made) {
     std::string octets;
     append(octets, id, 2);
-    octets += fields;
+    octets += made.fields;
     if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
         end_message();
         begin_message(record);
     }
-    add_set(record.layout->options ? kOptionsTemplateSet : kTemplateSet, octets);
+    add_set(made.options ? kOptionsTemplateSet : kTemplateSet, octets);
+}
+
+/// @param id  of a template in the file
+void IpfixWriter::add_name(const IpfixRecord& record, std::uint16_t id, const std::string& table) {
+    static_assert(IpfixReader::kLongestTable < kLongForm);
+    std::string octets;
+    append(octets, id, 2);
+    append(octets, table.size(), 1);
+    add_data(record, id_for(record, name_template()), octets + table);
 }
 
 void IpfixWriter::add_set(std::uint16_t id, const std::string& octets) {

@@ -2,6 +2,7 @@
 #include "export/listing/listing_run.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <system_error>
 
 #include "export/listing/ipfix_reader.hpp"
@@ -14,15 +15,16 @@ ListingRun::ListingRun(const FlowListingOptions& options, std::ostream& out,
     : listing_(options, out),
       warning_(warning),
       registry_(options.registry != nullptr ? options.registry
-                                            : std::make_shared<ElementRegistry>()) {}
+                                            : std::make_shared<ElementRegistry>()),
+      unknown_(options.filter.elements()) {
+    std::erase_if(unknown_, [this](const FlowFilter::NamedElement& each) {
+        return registry_->has(each.name);
+    });
+}
 
 ListingResult ListingRun::list(const std::function<void()>& read) {
     try {
-        ListingResult result = read_all(read);
-        if (result.status == ListingStatus::ok || !listing_.is_empty()) {
-            listing_.finish();
-        }
-        return result;
+        return list_all(read);
     } catch (const OutputFailed& failed) {
         if (failed.error == EPIPE) {
             return {ListingStatus::output_closed, {}};
@@ -30,20 +32,70 @@ ListingResult ListingRun::list(const std::function<void()>& read) {
         return {ListingStatus::write_failure,
                 "cannot write the listing: " +
                     std::generic_category().message(failed.error != 0 ? failed.error : EIO)};
+    } catch (const ListingRefused& refused) {
+        return {ListingStatus::usage, refused.what()};
+    } catch (const FilterError& error) {
+        return {ListingStatus::usage, error.what()};
     }
+}
+
+/// @errors  OutputFailed, ListingRefused, FilterError
+ListingResult ListingRun::list_all(const std::function<void()>& read) {
+    ListingResult result = read_all(read);
+    if (result.status == ListingStatus::ok && !knows_elements()) {
+        return {ListingStatus::usage, unknown_.front().fault()};
+    }
+    if (result.status == ListingStatus::ok) {
+        listing_.finish();
+    } else if (!listing_.is_empty()) {
+        try {
+            listing_.finish();
+        } catch (const ListingRefused& refused) {  // not the first fault
+            warning_(refused.what());
+        }
+    }
+    return result;
 }
 
 void ListingRun::list_stream(std::istream& input, const std::string& name) {
     IpfixReader reader(input, name, registry_);
+    list_records(reader);
+    warn(reader, printable(name) + ": ");
+}
+
+void ListingRun::list_records(IpfixReader& reader) {
+    std::size_t tables = 0;
     while (const IpfixRecord* record = reader.next()) {
+        for (; tables < reader.tables().size(); ++tables) {
+            listing_.name_table(reader.tables()[tables]);
+            if (reader.records_before_tables() != 0) {
+                listing_.mix_up_tables();
+            }
+        }
+        has_records_ = true;
         listing_.add(*record);
     }
-    const std::string place = printable(name) + ": ";
+    std::erase_if(unknown_, [&reader](const FlowFilter::NamedElement& each) {
+        return reader.has_element(each.name);
+    });
+}
+
+/// Reports what was not taken of an input.
+///
+/// @param place  of the input, for the front of a message
+void ListingRun::warn(const IpfixReader& reader, const std::string& place) {
     if (reader.refused_names() != 0) {
         warning_(place + std::to_string(reader.refused_names()) +
                  " names of elements not taken, longer than " +
                  std::to_string(ElementNames::kLongestName) +
                  " octets or another element's: numbers stand for them");
+    }
+    if (reader.refused_tables() != 0) {
+        warning_(place + std::to_string(reader.refused_tables()) +
+                 " names of tables not taken, longer than " +
+                 std::to_string(IpfixReader::kLongestTable) + " octets or more than " +
+                 std::to_string(IpfixReader::kMostTables) + ": their records are of '" +
+                 std::string(kUnnamedTable) + "'");
     }
     if (reader.refused_templates() != 0) {
         warning_(place + std::to_string(reader.refused_templates()) +

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "export/listing/entry_json.hpp"
 #include "export/listing/flow_json.hpp"
+#include "export/listing/further_values.hpp"
 #include "export/listing/group_listing.hpp"
 #include "export/messages/flow_csv.hpp"
+#include "export/options.hpp"
 
 namespace tributary {
 namespace {
@@ -71,6 +74,26 @@ WideCount rank_of(const FlowGroup& group, const FlowListingOptions& options) {
     return group.octets + group.reverse_octets;
 }
 
+/// Whether an options record says what an element is (RFC 5610).
+bool describes_element(const IpfixRecord& record) {
+    constexpr std::uint16_t kElementName = 341;
+    return std::ranges::any_of(record.layout->fields, [](const IpfixField& field) {
+        return field.element->enterprise == 0 && field.element->number == kElementName;
+    });
+}
+
+/// @source  RFC 4180 §2
+std::string csv_text(std::string_view text) {
+    if (text.find_first_of(",\"") == std::string_view::npos) {
+        return std::string(text);
+    }
+    std::string quoted = "\"";
+    for (const char c : text) {
+        quoted.append(c == '"' ? 2 : 1, c);
+    }
+    return quoted + '"';
+}
+
 }  // namespace
 
 void ListingTotals::add(const FlowView& flow) noexcept {
@@ -88,26 +111,34 @@ ListingWriter::ListingWriter(const FlowListingOptions& options, std::ostream& ou
       out_(out),
       ranked_(options.top ||
               (options.order != FlowOrder::as_read && options.order != FlowOrder::flows)),
+      tables_(options.table),
       table_(out),
       ranked_flows_(options.top),
       ranked_lines_(options.top),
       groups_(options.by),
       ipfix_(out) {}
 
+/// Whether records of a second table are refused at once: each record changes what is printed of
+/// others, or a line does not tell its table.
+bool ListingWriter::needs_one_table() const noexcept {
+    const bool tells_tables = options_.format != ListingFormat::csv || has_table_column_;
+    return !options_.by.empty() || options_.top || !tells_tables;
+}
+
 void ListingWriter::add(const IpfixRecord& record) {
-    print_header();
     if (record.layout->options) {
-        const bool wants_all = !ranked_ && options_.by.empty() && options_.filter.matches_all() &&
-                               options_.window.is_endless();
-        if (options_.format == ListingFormat::json && wants_all) {
-            print_line(record_json(record));
-        } else if (options_.format == ListingFormat::ipfix && wants_all) {
-            write_ipfix(record);
-        }
+        add_options(record);
         return;
     }
+    if (!tables_.take(record)) {
+        return;
+    }
+    print_header(!tables_.is_one_chosen() && !record.table.empty());
+    if (needs_one_table()) {
+        tables_.check_sums();
+    }
     const FlowView flow = view_flow(record);
-    if (!options_.filter.matches(flow) || !options_.window.has(flow)) {
+    if (!options_.filter.matches(flow, &record) || !options_.window.has(flow)) {
         return;
     }
     totals_.add(flow);
@@ -118,6 +149,17 @@ void ListingWriter::add(const IpfixRecord& record) {
     }
 }
 
+void ListingWriter::add_options(const IpfixRecord& record) {
+    const bool wants_all = !ranked_ && options_.by.empty() && options_.filter.matches_all() &&
+                           options_.window.is_endless() && !tables_.is_one_chosen();
+    if (options_.format == ListingFormat::json && wants_all) {
+        print_line(record_json(record));
+    } else if (options_.format == ListingFormat::ipfix &&
+               (wants_all || describes_element(record))) {
+        write_ipfix(record);
+    }
+}
+
 void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
     if (options_.format == ListingFormat::ipfix) {
         write_ipfix(record);
@@ -125,15 +167,23 @@ void ListingWriter::list(const FlowView& flow, const IpfixRecord& record) {
     }
     const bool in_lines = options_.format != ListingFormat::table;
     if (!ranked_) {
-        in_lines ? print_line(line_of(flow, record)) : print_row(flow);
+        in_lines ? print_line(line_of(flow, record)) : print_row(row_of(flow, record));
         return;
     }
     const WideCount rank = rank_of(flow, options_);
-    if (!in_lines) {
-        ranked_flows_.add(rank, flow);
-    } else if (ranked_lines_.admits(rank)) {
+    if (!in_lines && ranked_flows_.admits(rank)) {
+        ranked_flows_.add(rank, row_of(flow, record));
+    } else if (in_lines && ranked_lines_.admits(rank)) {
         ranked_lines_.add(rank, line_of(flow, record));
     }
+}
+
+/// Records of the main table have columns for what they have.
+ListedFlow ListingWriter::row_of(const FlowView& flow, const IpfixRecord& record) const {
+    const bool is_declared = !record.table.empty() && record.table != kMainTable;
+    return {.flow = flow,
+            .table = std::string(tables_.is_one_chosen() ? std::string_view() : record.table),
+            .further = is_declared ? further_values(record, flow) : std::vector<FurtherValue>()};
 }
 
 std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& record) const {
@@ -147,23 +197,36 @@ std::string ListingWriter::line_of(const FlowView& flow, const IpfixRecord& reco
         case ListingFormat::table:
             break;
     }
-    return flow_csv(flow, counts_);
+    std::string line = flow_csv(flow, counts_);
+    if (has_table_column_) {
+        line += ',' + csv_text(ListedTables::name_of(record));
+    }
+    return line;
 }
 
 void ListingWriter::finish() {
-    print_header();
+    tables_.check_choice();
+    if (needs_one_table()) {
+        tables_.check_sums();
+    }
+    print_header(false);
     ranked_lines_.drain([this](const std::string& line) { print_line(line); });
-    ranked_flows_.drain([this](const FlowView& flow) { print_row(flow); });
+    ranked_flows_.drain([this](const ListedFlow& flow) { print_row(flow); });
     errno = 0;
     ipfix_.finish();
     if (!options_.by.empty()) {
         print_groups();
     } else if (options_.format == ListingFormat::table) {
         table_.flush();
-        print_summary(printed_, totals_.records);
+        if (tables_.are_one()) {
+            print_summary(printed_, totals_.records);
+        }
     }
     out_.flush();
     check_output();
+    if (options_.format == ListingFormat::table) {
+        tables_.check_sums();
+    }
 }
 
 void ListingWriter::print_groups() {
@@ -181,17 +244,24 @@ void ListingWriter::print_groups() {
     }
     for (const FlowGroup* const group : rows) {
         print_line(options_.format == ListingFormat::json ? group_json(groups_.fields(), *group)
-                                                          : group_csv(*group));
+                                                          : group_csv(groups_.fields(), *group));
     }
 }
 
-/// Once, for CSV: not before there is something to list, so that an input that is no IPFIX lists
-/// nothing.
-void ListingWriter::print_header() {
-    if (options_.format == ListingFormat::csv && !has_header_) {
-        has_header_ = true;
-        print_line(options_.by.empty() ? flow_csv_header() : group_csv_header(options_.by));
+/// Once, for CSV: not before there is something to list, so that an input that is no IPFIX, or has
+/// not the chosen table, lists nothing.
+///
+/// @param names_tables  a column has the name of the flow's table
+void ListingWriter::print_header(bool names_tables) {
+    const bool is_due = options_.format == ListingFormat::csv && !has_header_;
+    if (!is_due) {
+        return;
     }
+    has_header_ = true;
+    has_table_column_ = names_tables && options_.by.empty();
+    const std::string header =
+        options_.by.empty() ? flow_csv_header() : group_csv_header(options_.by);
+    print_line(header + (has_table_column_ ? ",table" : ""));
 }
 
 void ListingWriter::print_line(const std::string& line) {
@@ -206,7 +276,7 @@ void ListingWriter::write_ipfix(const IpfixRecord& record) {
     check_output();
 }
 
-void ListingWriter::print_row(const FlowView& flow) {
+void ListingWriter::print_row(const ListedFlow& flow) {
     errno = 0;
     table_.add(flow);
     ++printed_;

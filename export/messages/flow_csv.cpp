@@ -28,15 +28,21 @@ char* put_milliseconds(char* out, Timestamp time) {
     return time == Timestamp{} ? out : put_number(out, static_cast<std::uint64_t>(since_1970));
 }
 
-char* put_ip(char* out, const IpAddress& address, std::uint8_t version) {
-    return version == 0 ? out : put_address(out, std::span(address).first(version == 4 ? 4 : 16));
+/// A prefix has its length behind it, 10.1.2.0/24.
+char* put_ip(char* out, const IpAddress& address, const FlowAddress& kind, std::uint8_t version) {
+    if (version == 0 || !kind.is_known) {
+        return out;
+    }
+    out = put_address(out, std::span(address).first(version == 4 ? 4 : 16));
+    if (kind.is_prefix) {
+        *out++ = '/';
+        out = kind.prefix_bits ? put_number(out, *kind.prefix_bits) : put_octets(out, "?");
+    }
+    return out;
 }
 
-char* put_port(char* out, const FlowKey& key, L4Port port) {
-    return has_ports(key) ? put_number(out, port.value) : out;
-}
-
-char* put_count(char* out, const std::optional<std::uint64_t>& count) {
+template <class Count>
+char* put_count(char* out, const std::optional<Count>& count) {
     return count ? put_number(out, *count) : out;
 }
 
@@ -46,8 +52,9 @@ char* put_reverse(char* out, const FlowView& flow, std::uint64_t number) {
 
 bool has_tunnel(const FlowView& flow) { return flow.tunnel.kind != TunnelKind::none; }
 
-char* put_tunnel_address(char* out, const FlowView& flow, const IpAddress& address) {
-    return has_tunnel(flow) ? put_ip(out, address, flow.tunnel.ip_version) : out;
+char* put_tunnel_address(char* out, const FlowView& flow, const IpAddress& address,
+                         const FlowAddress& kind) {
+    return has_tunnel(flow) ? put_ip(out, address, kind, flow.tunnel.ip_version) : out;
 }
 
 using Flow = const FlowView&;
@@ -58,26 +65,23 @@ constexpr std::array kColumns{
     CsvColumn{"flowEndMilliseconds",
               [](char* out, Flow flow) { return put_milliseconds(out, flow.end()); }},
     CsvColumn{"protocolIdentifier",
-              [](char* out, Flow flow) { return put_number(out, flow.core.key.protocol); }},
+              [](char* out, Flow flow) { return put_count(out, flow.protocol()); }},
     CsvColumn{"sourceIPAddress",
               [](char* out, Flow flow) {
-                  return put_ip(out, flow.core.key.source, flow.core.key.ip_version);
+                  return put_ip(out, flow.core.key.source, flow.source, flow.core.key.ip_version);
               }},
     CsvColumn{"sourceTransportPort",
-              [](char* out, Flow flow) {
-                  return put_port(out, flow.core.key, flow.core.key.source_port);
-              }},
+              [](char* out, Flow flow) { return put_count(out, flow.source_port()); }},
     CsvColumn{"destinationIPAddress",
               [](char* out, Flow flow) {
-                  return put_ip(out, flow.core.key.destination, flow.core.key.ip_version);
+                  return put_ip(out, flow.core.key.destination, flow.destination,
+                                flow.core.key.ip_version);
               }},
     CsvColumn{"destinationTransportPort",
-              [](char* out, Flow flow) {
-                  return put_port(out, flow.core.key, flow.core.key.destination_port);
-              }},
+              [](char* out, Flow flow) { return put_count(out, flow.destination_port()); }},
     CsvColumn{"icmpTypeCode",
               [](char* out, Flow flow) {
-                  return is_icmp(flow.core.key)
+                  return flow.has_destination_port && is_icmp(flow.core.key)
                              ? put_number(out, flow.core.key.destination_port.value)
                              : out;
               }},
@@ -87,13 +91,13 @@ constexpr std::array kColumns{
                   return vlan != 0 ? put_number(out, vlan) : out;
               }},
     CsvColumn{"ingressInterface",
-              [](char* out, Flow flow) {
-                  return put_number(out, flow.core.key.ingress_interface.value);
-              }},
+              [](char* out, Flow flow) { return put_count(out, flow.interface()); }},
     CsvColumn{"ipClassOfService",
-              [](char* out, Flow flow) { return put_number(out, flow.core.ip_class_of_service); }},
+              [](char* out, Flow flow) { return put_count(out, flow.class_of_service()); }},
     CsvColumn{"tcpControlBits",
-              [](char* out, Flow flow) { return put_number(out, flow.core.tcp_control_bits); }},
+              [](char* out, Flow flow) {
+                  return flow.has_flags ? put_number(out, flow.core.tcp_control_bits) : out;
+              }},
     CsvColumn{"packetDeltaCount",
               [](char* out, Flow flow) { return put_number(out, flow.core.packets); }},
     CsvColumn{"octetDeltaCount",
@@ -119,17 +123,19 @@ constexpr std::array kColumns{
               [](char* out, Flow flow) {
                   return has_tunnel(flow) ? put_number(out, flow.tunnel.id) : out;
               }},
-    CsvColumn{
-        "tunnelSourceIPAddress",
-        [](char* out, Flow flow) { return put_tunnel_address(out, flow, flow.tunnel.source); }},
+    CsvColumn{"tunnelSourceIPAddress",
+              [](char* out, Flow flow) {
+                  return put_tunnel_address(out, flow, flow.tunnel.source, flow.outer_source);
+              }},
     CsvColumn{"tunnelDestinationIPAddress",
               [](char* out, Flow flow) {
-                  return put_tunnel_address(out, flow, flow.tunnel.destination);
+                  return put_tunnel_address(out, flow, flow.tunnel.destination,
+                                            flow.outer_destination);
               }},
 };
-// The longest value of a column is an address.
-static_assert(kMostCsvOctets >=
-              (kColumns.size() + 2 * kMostListedCounts) * (kMostAddressOctets + 1));
+// The longest value of a column is the prefix of an address.
+static_assert(kMostCsvOctets >= (kColumns.size() + 2 * kMostListedCounts) *
+                                    (kMostAddressOctets + std::string_view("/128,").size()));
 
 std::vector<const FieldElement*> elements_with_column() {
     std::vector<const FieldElement*> elements;

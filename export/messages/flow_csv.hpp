@@ -16,7 +16,8 @@ namespace tributary {
 inline constexpr std::size_t kMostCsvOctets = 2048;
 
 /// A flow as one line of CSV (RFC 4180): numbers in decimal, times in milliseconds since 1970,
-/// rounded down. Values that the flow does not have are empty.
+/// rounded down. Values that the flow does not have are empty; a prefix is an address with its
+/// length, 10.1.2.0/24.
 /// @return  without a line end
 [[nodiscard]] std::string flow_csv(const FlowView& flow, const ListedCounts& counts);
 /// The same without memory.

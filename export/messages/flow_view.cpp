@@ -24,10 +24,17 @@ enum Ie : std::uint16_t {
     destination_transport_port = 11,
     destination_ipv4_address = 12,
     ingress_interface = 10,
+    source_ipv4_prefix_length = 9,
+    destination_ipv4_prefix_length = 13,
     source_ipv6_address = 27,
     destination_ipv6_address = 28,
+    source_ipv6_prefix_length = 29,
+    destination_ipv6_prefix_length = 30,
     icmp_type_code_ipv4 = 32,
+    source_ipv4_prefix = 44,
+    destination_ipv4_prefix = 45,
     vlan_id = 58,
+    ip_version = 60,
     octet_total_count = 85,
     packet_total_count = 86,
     flow_end_reason = 136,
@@ -40,10 +47,13 @@ enum Ie : std::uint16_t {
     flow_end_microseconds = 155,
     flow_start_nanoseconds = 156,
     flow_end_nanoseconds = 157,
+    destination_ipv6_prefix = 169,
+    source_ipv6_prefix = 170,
     udp_source_port = 180,
     udp_destination_port = 181,
     tcp_source_port = 182,
     tcp_destination_port = 183,
+    ip_diff_serv_code_point = 195,
     dot1q_vlan_id = 243,
 };
 
@@ -71,16 +81,26 @@ Timestamp read_time(std::uint16_t element, Bytes bytes) noexcept {
     }
 }
 
-/// An exporter may fill the addresses of the version that the flow does not have with zeros.
-void set_addresses(FlowKey& key, IpAddress& address, Bytes bytes) noexcept {
-    const bool is_ipv4 = bytes.size() == 4;
-    const bool is_zero = std::all_of(bytes.begin(), bytes.end(),
-                                     [](std::byte octet) { return octet == std::byte{}; });
-    if ((!is_ipv4 && bytes.size() != 16) || (is_zero && key.ip_version != 0)) {
+/// Takes an address. An exporter may fill the addresses of the version that the flow does not have
+/// with zeros, and may have the prefix beside the whole address.
+void set_address(FlowKey& key, IpAddress& address, FlowAddress& found, Bytes bytes,
+                 bool is_prefix) noexcept {
+    const std::uint8_t version = bytes.size() == 4 ? 4 : 6;
+    if ((version == 6 && bytes.size() != 16) || (is_prefix && found.is_known && !found.is_prefix)) {
         return;
     }
+    const bool is_zero = std::all_of(bytes.begin(), bytes.end(),
+                                     [](std::byte octet) { return octet == std::byte{}; });
+    if (is_zero && key.ip_version != 0) {
+        if (key.ip_version == version && !found.is_known) {
+            found = {.is_known = true, .is_prefix = is_prefix};
+        }
+        return;
+    }
+    address = {};
     std::copy(bytes.begin(), bytes.end(), address.begin());
-    key.ip_version = is_ipv4 ? 4 : 6;
+    key.ip_version = version;
+    found = {.is_known = true, .is_prefix = is_prefix};
 }
 
 template <std::unsigned_integral Integer>
@@ -88,32 +108,82 @@ Integer read_as(Bytes bytes) noexcept {
     return static_cast<Integer>(read_unsigned(bytes));
 }
 
-/// The fields of the flow key.
-void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
+/// What can be told only when all fields of a record are read.
+struct Pending {
+    std::optional<std::uint64_t> source_ipv4_bits;
+    std::optional<std::uint64_t> source_ipv6_bits;
+    std::optional<std::uint64_t> destination_ipv4_bits;
+    std::optional<std::uint64_t> destination_ipv6_bits;
+    std::optional<std::uint16_t> icmp_type_code;
+};
+
+void view_addresses(FlowView& flow, Pending& pending, std::uint16_t element, Bytes bytes) noexcept {
+    FlowKey& key = flow.core.key;
     switch (element) {
         case source_ipv4_address:
         case source_ipv6_address:
-            return set_addresses(key, key.source, bytes);
+        case source_ipv4_prefix:
+        case source_ipv6_prefix: {
+            const bool is_prefix = element == source_ipv4_prefix || element == source_ipv6_prefix;
+            return set_address(key, key.source, flow.source, bytes, is_prefix);
+        }
         case destination_ipv4_address:
         case destination_ipv6_address:
-            return set_addresses(key, key.destination, bytes);
+        case destination_ipv4_prefix:
+        case destination_ipv6_prefix: {
+            const bool is_prefix =
+                element == destination_ipv4_prefix || element == destination_ipv6_prefix;
+            return set_address(key, key.destination, flow.destination, bytes, is_prefix);
+        }
+        case source_ipv4_prefix_length:
+            pending.source_ipv4_bits = read_unsigned(bytes);
+            return;
+        case source_ipv6_prefix_length:
+            pending.source_ipv6_bits = read_unsigned(bytes);
+            return;
+        case destination_ipv4_prefix_length:
+            pending.destination_ipv4_bits = read_unsigned(bytes);
+            return;
+        case destination_ipv6_prefix_length:
+            pending.destination_ipv6_bits = read_unsigned(bytes);
+            return;
+        case ip_version:
+            if (const auto version = read_unsigned(bytes);
+                key.ip_version == 0 && (version == 4 || version == 6)) {
+                key.ip_version = static_cast<std::uint8_t>(version);
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+/// The fields of the flow key beside the addresses.
+void view_key(FlowView& flow, Pending& pending, std::uint16_t element, Bytes bytes) noexcept {
+    FlowKey& key = flow.core.key;
+    switch (element) {
         case source_transport_port:
         case udp_source_port:
         case tcp_source_port:
             key.source_port = {read_as<std::uint16_t>(bytes)};
+            flow.has_source_port = true;
             return;
         case destination_transport_port:
         case udp_destination_port:
         case tcp_destination_port:
+            key.destination_port = {read_as<std::uint16_t>(bytes)};
+            flow.has_destination_port = true;
+            return;
         case icmp_type_code_ipv4:
         case icmp_type_code_ipv6:
-            // Some exporters send both port and type code, one of them 0.
-            key.destination_port = key.destination_port.value != 0
-                                       ? key.destination_port
-                                       : L4Port{read_as<std::uint16_t>(bytes)};
+            // An exporter may send both, one of them 0.
+            pending.icmp_type_code = pending.icmp_type_code.value_or(0) != 0
+                                         ? pending.icmp_type_code
+                                         : read_as<std::uint16_t>(bytes);
             return;
         case protocol_identifier:
             key.protocol = read_as<std::uint8_t>(bytes);
+            flow.has_protocol = true;
             return;
         case vlan_id:
         case dot1q_vlan_id:
@@ -121,9 +191,46 @@ void view_key(FlowKey& key, std::uint16_t element, Bytes bytes) noexcept {
             return;
         case ingress_interface:
             key.ingress_interface = {read_as<std::uint32_t>(bytes)};
+            flow.has_interface = true;
+            return;
+        case ip_class_of_service:
+            flow.has_class_of_service = true;
+            return;
+        case ip_diff_serv_code_point:
+            flow.code_point = read_as<std::uint8_t>(bytes);
+            return;
+        case tcp_control_bits:
+            flow.has_flags = true;
             return;
         default:
             return;
+    }
+}
+
+/// @param most  bits of an address
+void set_bits(FlowAddress& address, const std::optional<std::uint64_t>& bits,
+              std::uint8_t most) noexcept {
+    if (address.is_prefix && bits && *bits <= most) {
+        address.prefix_bits = static_cast<std::uint8_t>(*bits);
+    }
+}
+
+void view_pending(FlowView& flow, const Pending& pending) noexcept {
+    constexpr std::uint8_t kIpv4Bits = 32;
+    constexpr std::uint8_t kIpv6Bits = 128;
+    FlowKey& key = flow.core.key;
+    if (key.ip_version == 4) {
+        set_bits(flow.source, pending.source_ipv4_bits, kIpv4Bits);
+        set_bits(flow.destination, pending.destination_ipv4_bits, kIpv4Bits);
+    } else {
+        set_bits(flow.source, pending.source_ipv6_bits, kIpv6Bits);
+        set_bits(flow.destination, pending.destination_ipv6_bits, kIpv6Bits);
+    }
+    // Some exporters send both port and type code, one of them 0.
+    if (pending.icmp_type_code && flow.has_protocol && is_icmp(key) &&
+        key.destination_port.value == 0) {
+        key.destination_port = {*pending.icmp_type_code};
+        flow.has_destination_port = true;
     }
 }
 
@@ -163,12 +270,22 @@ void view_measures(Direction& flow, std::uint16_t element, Bytes bytes) noexcept
 }
 
 /// Tributary's own elements. Outer addresses of both versions are in no record.
-void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noexcept {
-    const auto set_address = [&tunnel, bytes](IpAddress& address) {
+void view_tunnel(FlowView& flow, TributaryElement element, Bytes bytes) noexcept {
+    TunnelGroup& tunnel = flow.tunnel;
+    const auto set_address = [&tunnel, bytes](IpAddress& address, FlowAddress& found) {
         if (bytes.size() == 4 || bytes.size() == 16) {
             std::copy(bytes.begin(), bytes.end(), address.begin());
             tunnel.ip_version = bytes.size() == 4 ? 4 : 6;
+            found.is_known = true;
         }
+    };
+    // The length stands beside the address itself.
+    const auto set_length = [bytes](FlowAddress& found) {
+        constexpr std::uint64_t kMost = 128;
+        const std::uint64_t bits = read_unsigned(bytes);
+        found.is_prefix = true;
+        found.prefix_bits =
+            bits <= kMost ? std::optional(static_cast<std::uint8_t>(bits)) : std::nullopt;
     };
     switch (element) {
         case TributaryElement::tunnel_type:
@@ -179,10 +296,16 @@ void view_tunnel(TunnelGroup& tunnel, TributaryElement element, Bytes bytes) noe
             return;
         case TributaryElement::tunnel_source_ipv4_address:
         case TributaryElement::tunnel_source_ipv6_address:
-            return set_address(tunnel.source);
+            return set_address(tunnel.source, flow.outer_source);
         case TributaryElement::tunnel_destination_ipv4_address:
         case TributaryElement::tunnel_destination_ipv6_address:
-            return set_address(tunnel.destination);
+            return set_address(tunnel.destination, flow.outer_destination);
+        case TributaryElement::tunnel_source_ipv4_prefix_length:
+        case TributaryElement::tunnel_source_ipv6_prefix_length:
+            return set_length(flow.outer_source);
+        case TributaryElement::tunnel_destination_ipv4_prefix_length:
+        case TributaryElement::tunnel_destination_ipv6_prefix_length:
+            return set_length(flow.outer_destination);
         default:
             return;
     }
@@ -220,8 +343,28 @@ bool has_ports(const FlowKey& key) noexcept {
     }
 }
 
+std::optional<std::uint16_t> FlowView::source_port() const noexcept {
+    const bool is_port = has_source_port && (!has_protocol || has_ports(core.key));
+    return is_port ? std::optional(core.key.source_port.value) : std::nullopt;
+}
+
+std::optional<std::uint16_t> FlowView::destination_port() const noexcept {
+    const bool is_port = has_destination_port && (!has_protocol || has_ports(core.key));
+    return is_port ? std::optional(core.key.destination_port.value) : std::nullopt;
+}
+
+std::optional<std::uint16_t> FlowView::tcp_flags() const noexcept {
+    const bool may_be_tcp = !has_protocol || core.key.protocol == ip_protocol::kTcp;
+    return has_flags && may_be_tcp ? std::optional(core.tcp_control_bits) : std::nullopt;
+}
+
 FlowView view_flow(const IpfixRecord& record) noexcept {
     FlowView flow;
+    flow.source.is_known = flow.destination.is_known = false;
+    flow.outer_source.is_known = flow.outer_destination.is_known = false;
+    flow.has_source_port = flow.has_destination_port = flow.has_protocol = false;
+    flow.has_class_of_service = flow.has_flags = flow.has_interface = false;
+    Pending pending;
     for (std::size_t index = 0; index < record.values.size(); ++index) {
         const IpfixElement& field = *record.layout->fields[index].element;
         const Bytes value = record.values[index];
@@ -232,15 +375,17 @@ FlowView view_flow(const IpfixRecord& record) noexcept {
         if (field.enterprise == kReverseEnterprise) {
             view_measures(flow.reverse, field.number, value);
         } else if (field.enterprise != 0) {
-            view_tunnel(flow.tunnel, field.own, value);
+            view_tunnel(flow, field.own, value);
         } else if (field.number == flow_end_reason) {
             flow.core.end_reason = static_cast<FlowEndReason>(
                 std::min<std::uint64_t>(read_unsigned(value), kFlowEndReasonCount));
         } else {
-            view_key(flow.core.key, field.number, value);
+            view_addresses(flow, pending, field.number, value);
+            view_key(flow, pending, field.number, value);
             view_measures(flow.core, field.number, value);
         }
     }
+    view_pending(flow, pending);
     return flow;
 }
 

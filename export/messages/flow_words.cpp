@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
+
+#include "export/messages/ip_text.hpp"
 
 namespace tributary {
 namespace {
@@ -40,6 +43,15 @@ std::optional<FlowEndReason> parse_end_reason(std::string_view text) noexcept {
         std::find_if(kReasonWords.begin(), kReasonWords.end(),
                      [text](const ReasonWord& known) { return known.word == text; });
     return found != kReasonWords.end() ? std::optional(found->reason) : std::nullopt;
+}
+
+std::string flow_address_text(const IpAddress& address, const FlowAddress& kind,
+                              std::uint8_t version) {
+    const std::string text = address_text(std::span(address).first(version == 4 ? 4 : 16));
+    if (!kind.is_prefix) {
+        return text;
+    }
+    return text + '/' + (kind.prefix_bits ? std::to_string(*kind.prefix_bits) : "?");
 }
 
 std::string tcp_flags_text(std::uint8_t protocol, std::uint16_t tcp_control_bits) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "export/messages/flow_view.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -16,6 +17,13 @@ namespace tributary {
 /// @param text  one of the first five
 /// @return      nothing when it is none of them
 [[nodiscard]] std::optional<FlowEndReason> parse_end_reason(std::string_view text) noexcept;
+
+/// An address of a flow, or with its length its prefix: "10.0.0.1", "10.1.2.0/24", "10.1.2.0/?"
+/// where the record does not tell the length.
+///
+/// @param version  4 or 6
+[[nodiscard]] std::string flow_address_text(const IpAddress& address, const FlowAddress& kind,
+                                            std::uint8_t version);
 
 /// The six classic TCP flags, as most flow tools print them: "UAPRSF", "." for one that was never
 /// set; "-" when the protocol is not TCP.

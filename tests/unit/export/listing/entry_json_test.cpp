@@ -66,6 +66,40 @@ TEST_CASE("entry_json: elements of enterprises, known and unknown", "[export][un
           R"("en12345:id7":"0x0000000000000002AB")");
 }
 
+TEST_CASE("entry_json: elements that a record describes", "[export][unit]") {
+    const auto type = [](std::uint16_t number, std::uint8_t data_type, const std::string& name) {
+        return IpfixBytes()
+            .u32(12'345)
+            .u16(number)
+            .u8(data_type)
+            .u8(name.size())
+            .text(name)
+            .octets();
+    };
+    std::istringstream input(
+        IpfixBytes()
+            .message(
+                IpfixBytes()
+                    .set(3, template_record(400, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2))
+                    .set(400, IpfixBytes().text(type(1, 2, "peer") + type(2, 18, "a\"b") +
+                                                type(3, 12, "id4")))
+                    .set(2,
+                         template_record(
+                             256, {{1, 2, 12'345}, {2, 4, 12'345}, {3, 6, 12'345}, {4, 1, 12'345}}))
+                    .set(256, IpfixBytes().u16(9).u32(0x0A000001).u32(0).u16(1).u8(5)))
+            .octets());
+    IpfixReader reader(input, "x.ipfix");
+    const IpfixRecord* record = reader.next();
+    while (record != nullptr && record->layout->options) {
+        record = reader.next();
+    }
+    REQUIRE(record != nullptr);
+    // A name like that of an element without a description is not taken.
+    CHECK(entry_json(*record) ==
+          R"({"@type":"ipfix.entry","en12345:peer":9,"en12345:a\"b":"10.0.0.1",)"
+          R"("en12345:id3":"00:00:00:00:00:01","en12345:id4":5,"iana:observationDomainId":1})");
+}
+
 TEST_CASE("entry_json: an element that occurs more than once, and values that cannot be",
           "[export][unit]") {
     CHECK(members({{1, 1}, {2, 1}, {1, 2}}, IpfixBytes().u8(1).u8(2).u16(3)) ==

@@ -292,6 +292,52 @@ TEST_CASE("FlowFilter: a measure that a flow does not have, matches no compariso
     CHECK(matches("retransmissions > 1", analysed));
 }
 
+TEST_CASE("FlowFilter: a prefix is in a net that holds all of it", "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("10.1.2.0", 1, "10.2.0.0", 2, 17);
+    flow.source = {.is_prefix = true, .prefix_bits = 24};
+    flow.destination = {.is_prefix = true, .prefix_bits = {}};
+    CHECK(matches("src net 10.1.0.0/16", flow));
+    CHECK(matches("src net 10.1.2.0/24", flow));
+    CHECK(matches("src net 0.0.0.0/0", flow));
+    CHECK_FALSE(matches("src net 10.1.2.0/25", flow));
+    CHECK_FALSE(matches("src host 10.1.2.0", flow));
+    CHECK_FALSE(matches("dst net 10.2.0.0/16", flow));  // its length is not known
+    CHECK_FALSE(matches("dst net 0.0.0.0/0", flow));
+    CHECK_FALSE(matches("src and dst net 10.0.0.0/8", flow));
+
+    INFO("and so are outer addresses");
+    flow.tunnel = {.source = flow.core.key.source,
+                   .destination = flow.core.key.destination,
+                   .kind = TunnelKind::gre,
+                   .ip_version = 4};
+    flow.outer_source = flow.source;
+    CHECK(matches("outer src net 10.1.0.0/16", flow));
+    CHECK_FALSE(matches("outer src net 10.1.2.0/28", flow));
+}
+
+TEST_CASE("FlowFilter: what a record does not have matches no condition on it", "[export][unit]") {
+    FlowView flow;
+    flow.core.key = make_flow("0.0.0.0", 0, "0.0.0.0", 0, 0);
+    CHECK(matches("src net 0.0.0.0/0 and proto 0 and tos 0 and dscp 0 and interface 0", flow));
+    flow.source.is_known = flow.destination.is_known = flow.has_protocol = false;
+    flow.has_class_of_service = flow.has_interface = flow.has_source_port = false;
+    flow.has_destination_port = flow.has_flags = false;
+    for (const char* const condition :
+         {"net 0.0.0.0/0", "proto 0", "tos 0", "dscp 0", "interface 0", "port 0", "flags S"}) {
+        CHECK_FALSE(matches(condition, flow));
+    }
+
+    INFO("without a protocol ports and flags are what they are");
+    flow.has_destination_port = flow.has_flags = true;
+    flow.core.key.destination_port = {443};
+    flow.core.tcp_control_bits = 2;
+    flow.code_point = 46;
+    CHECK(matches("dst port 443 and flags S and dscp 46", flow));
+    CHECK_FALSE(matches("src port 443", flow));
+    CHECK_FALSE(matches("tcp dst port 443", flow));
+}
+
 TEST_CASE("FlowFilter: flags, of both directions of a TCP flow", "[export][unit]") {
     FlowView flow;
     flow.core.key = make_flow("10.0.0.1", 5000, "10.0.0.2", 443, 6);

@@ -63,6 +63,32 @@ dst-port,deltaFlowCount,packetDeltaCount,octetDeltaCount,reversePacketDeltaCount
 )");
 }
 
+TEST_CASE("list_flows: a field that records do not have is unknown, and no 0", "[export][unit]") {
+    using tributary::test::IpfixBytes;
+    using tributary::test::template_record;
+    const std::string octets =
+        IpfixBytes()
+            .message(IpfixBytes()
+                         .set(2, template_record(256, {{44, 4}, {9, 1}, {2, 4}, {1, 4}}))
+                         .set(256, IpfixBytes().u32(0x0A010200).u8(24).u32(1).u32(2)))
+            .octets();
+    FlowListingOptions options;
+    options.by = parse_group_fields(
+        "src-host,dst-host,src-net/16,src-net/"
+        "28,src-port,proto,ip-version,interface,tos,dscp,flags");
+    options.format = ListingFormat::json;
+    CHECK(list_octets(octets, options)
+              .text.starts_with(
+                  R"({"@type":"group","src-host":"10.1.2.0/24","dst-host":"-",)"
+                  R"("src-net/16":"10.1.0.0/16","src-net/28":"10.1.2.0/24","src-port":null,)"
+                  R"("proto":"-","ip-version":4,"interface":null,"tos":null,"dscp":null,)"
+                  R"("flags":"-","deltaFlowCount":1,)"));
+    options.format = ListingFormat::csv;
+    CHECK(list_octets(octets, options)
+              .lines.at(1)
+              .starts_with("10.1.2.0/24,-,10.1.0.0/16,10.1.2.0/24,,-,4,,,,-,1,1,2,"));
+}
+
 TEST_CASE("list_flows: groups of equal rank, stand in the order of their values",
           "[export][unit]") {
     FlowListingOptions options;
@@ -87,10 +113,10 @@ TEST_CASE("list_flows: CSV, has the same columns for every flow", "[export][unit
         "flowStartMilliseconds,flowEndMilliseconds,protocolIdentifier,sourceIPAddress,"
         "sourceTransportPort,destinationIPAddress,destinationTransportPort,icmpTypeCode,vlanId,"));
     CHECK(listed.lines[1] ==
-          "1700000000123,1700000001500,17,10.0.0.1,5000,10.0.0.2,53,,7,0,8,0,1,"
+          "1700000000123,1700000001500,17,10.0.0.1,5000,10.0.0.2,53,,7,,8,0,1,"
           "100,,,,idle,,,,,,,,,,,,");
     CHECK(listed.lines[2] ==
-          "1700000000123,1700000001500,1,10.0.0.1,,10.0.0.2,,769,,0,8,0,1,"
+          "1700000000123,1700000001500,1,10.0.0.1,,10.0.0.2,,769,,,8,0,1,"
           "100,,,,idle,,,,,,,,,,,,");
 }
 

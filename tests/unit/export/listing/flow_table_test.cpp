@@ -171,6 +171,75 @@ TEST_CASE("FlowTable: counts that no record has give no column", "[export][unit]
     CHECK(lines.at(2).ends_with("    -  -"));
 }
 
+TEST_CASE("FlowTable: prefixes, and what of the two ends a record has", "[export][unit]") {
+    FlowView net;
+    net.core.key.ip_version = 4;
+    net.core.key.source = ip_address("10.1.2.0");
+    net.core.key.destination = ip_address("10.0.0.1");
+    net.core.key.destination_port = {53};
+    net.core.key.protocol = 17;
+    net.source = {.is_prefix = true, .prefix_bits = 24};
+    net.has_source_port = false;
+    CHECK(source_text(net) == "10.1.2.0/24");
+    CHECK(destination_text(net) == "10.0.0.1:53");
+    net.has_source_port = true;
+    net.source.prefix_bits.reset();
+    CHECK(source_text(net) == "[10.1.2.0/?]:0");
+    net.destination.is_known = false;
+    CHECK(destination_text(net) == ":53");
+    net.has_destination_port = false;
+    CHECK(destination_text(net) == "-");
+    net.core.key.protocol = 1;
+    CHECK(destination_text(net) == "-");
+    net.has_destination_port = true;
+    CHECK(destination_text(net) == ":0.53");
+
+    FlowView outer = tunnelled(TunnelKind::gre, 0);
+    outer.outer_source = {.is_prefix = true, .prefix_bits = 24};
+    outer.outer_destination.is_known = false;
+    CHECK(lines_of({outer}).at(1).find("GRE 192.0.2.1/24 > - ") != std::string::npos);
+}
+
+TEST_CASE("FlowTable: columns that no flow needs are hidden until one does", "[export][unit]") {
+    FlowView bare;
+    bare.source.is_known = bare.destination.is_known = bare.has_protocol = false;
+    bare.has_class_of_service = bare.has_flags = false;
+    bare.has_source_port = bare.has_destination_port = false;
+    CHECK(lines_of({bare}).at(0) == "Start  Duration  Packets  Octets  End");
+    FlowView some = bare;
+    some.has_protocol = some.has_class_of_service = true;
+    CHECK(lines_of({bare, some}).at(0) == "Start  Duration  Proto  ToS  Packets  Octets  End");
+    CHECK(lines_of({bare, some}).at(1) == "-             -  -        -        0       0  -");
+    CHECK(lines_of({}).at(0) ==
+          "Start  Duration  Proto  Source  Destination  Flags  ToS  Packets  Octets  End");
+}
+
+TEST_CASE("FlowTable: tables and further values have columns, so many and no more",
+          "[export][unit]") {
+    std::ostringstream out;
+    FlowTable table(out, 2);
+    ListedFlow flow{.flow = FlowView(),
+                    .table = "nets",
+                    .further = {{"a", "1", true}, {"text", "x", false}, {"a", "23", true}}};
+    table.add(flow);
+    table.add(FlowView());
+    const std::string first = out.str();
+    CHECK(first.starts_with("Table  Start  "));
+    CHECK(first.find("Octets     a  text  End\n") != std::string::npos);
+    CHECK(first.find("     0  1,23  x     -\n") != std::string::npos);
+    CHECK(first.find("     0     -  -     -\n") != std::string::npos);
+    flow.further.clear();
+    for (std::size_t count = 0; count < 2 * FlowTable::kMostFurther; ++count) {
+        flow.further.push_back({"v" + std::to_string(count), "1", true});
+    }
+    table.add(flow);
+    table.flush();
+    const std::string last = "v" + std::to_string(FlowTable::kMostFurther - 3);
+    const std::string second = out.str().substr(first.size());
+    CHECK(second.find("  " + last + "  End\n") != std::string::npos);
+    CHECK(second.find("v" + std::to_string(FlowTable::kMostFurther - 2)) == std::string::npos);
+}
+
 TEST_CASE("time_text: rounds down, and handles leap days", "[export][unit]") {
     CHECK(time_text(Timestamp{std::chrono::nanoseconds{1'709'210'096'789'999'999}}) ==
           "2024-02-29T12:34:56.789Z");

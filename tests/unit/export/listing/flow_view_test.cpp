@@ -172,3 +172,99 @@ TEST_CASE("view_flow: the tunnel of the reverse direction is not the flow's", "[
     CHECK(flow.tunnel.kind == TunnelKind::none);
     CHECK(flow.tunnel.id == 0);
 }
+
+TEST_CASE("view_flow: what a record does not have is not there", "[export][unit]") {
+    const FlowView flow = view_of({{1, 8}, {2, 8}}, IpfixBytes().u64(100).u64(1));
+    CHECK_FALSE(flow.has_source());
+    CHECK_FALSE(flow.has_destination());
+    CHECK_FALSE(flow.source_port());
+    CHECK_FALSE(flow.destination_port());
+    CHECK_FALSE(flow.protocol());
+    CHECK_FALSE(flow.class_of_service());
+    CHECK_FALSE(flow.dscp());
+    CHECK_FALSE(flow.tcp_flags());
+    CHECK_FALSE(flow.interface());
+    const FlowView zeros = view_of({{8, 4}, {7, 2}, {11, 2}, {4, 1}, {5, 1}, {6, 2}, {10, 4}},
+                                   IpfixBytes().u32(0).u16(0).u16(0).u8(6).u8(0).u16(0).u32(0));
+    CHECK(zeros.has_source());
+    CHECK_FALSE(zeros.has_destination());
+    CHECK(zeros.source_port() == 0);
+    CHECK(zeros.destination_port() == 0);
+    CHECK(zeros.protocol() == 6);
+    CHECK(zeros.dscp() == 0);
+    CHECK(zeros.tcp_flags() == 0);
+    CHECK(zeros.interface() == 0U);
+}
+
+TEST_CASE("view_flow: without a protocol ports and flags are what they are", "[export][unit]") {
+    const FlowView flow = view_of({{11, 2}, {6, 2}, {195, 1}}, IpfixBytes().u16(443).u16(2).u8(46));
+    CHECK(flow.destination_port() == 443);
+    CHECK_FALSE(flow.source_port());
+    CHECK(flow.tcp_flags() == 2);
+    CHECK(flow.dscp() == 46);
+    CHECK_FALSE(flow.class_of_service());
+    // ICMP's type and code are a port of ICMP alone.
+    const FlowView icmp = view_of({{32, 2}, {4, 1}}, IpfixBytes().u16(0x0800).u8(1));
+    CHECK(icmp.core.key.destination_port.value == 0x0800);
+    CHECK(icmp.has_destination_port);
+    CHECK_FALSE(icmp.destination_port());
+    const FlowView typed = view_of({{32, 2}}, IpfixBytes().u16(0x0800));
+    CHECK_FALSE(typed.has_destination_port);
+}
+
+TEST_CASE("view_flow: prefixes with their lengths", "[export][unit]") {
+    const FlowView nets = view_of({{44, 4}, {9, 1}, {45, 4}, {13, 1}},
+                                  IpfixBytes().u32(0x0A010200).u8(24).u32(0x0A000000).u8(8));
+    CHECK(nets.core.key.ip_version == 4);
+    CHECK(nets.core.key.source == ip_address("10.1.2.0"));
+    CHECK(nets.source.is_prefix);
+    CHECK(nets.source.prefix_bits == 24);
+    CHECK(nets.destination.prefix_bits == 8);
+
+    const IpfixBytes v6 = IpfixBytes().u32(0x20010DB8).u32(0).u32(0).u32(0);
+    const FlowView sixth = view_of({{29, 1}, {170, 16}, {30, 1}, {169, 16}},
+                                   IpfixBytes().u8(32).text(v6.octets()).u8(56).text(v6.octets()));
+    CHECK(sixth.core.key.ip_version == 6);
+    CHECK(sixth.source.prefix_bits == 32);
+    CHECK(sixth.destination.prefix_bits == 56);
+
+    INFO("a length that is not told, or that cannot be");
+    const FlowView unknown = view_of({{44, 4}}, IpfixBytes().u32(0x0A010200));
+    CHECK(unknown.source.is_prefix);
+    CHECK_FALSE(unknown.source.prefix_bits);
+    CHECK_FALSE(view_of({{44, 4}, {9, 1}}, IpfixBytes().u32(0x0A010200).u8(33)).source.prefix_bits);
+
+    INFO("a router's mask beside the whole address");
+    for (const bool is_first : {true, false}) {
+        const FlowView whole = is_first
+                                   ? view_of({{44, 4}, {9, 1}, {8, 4}},
+                                             IpfixBytes().u32(0x0A010200).u8(24).u32(0x0A010203))
+                                   : view_of({{8, 4}, {9, 1}, {44, 4}},
+                                             IpfixBytes().u32(0x0A010203).u8(24).u32(0x0A010200));
+        CHECK(whole.core.key.source == ip_address("10.1.2.3"));
+        CHECK_FALSE(whole.source.is_prefix);
+        CHECK_FALSE(whole.source.prefix_bits);
+    }
+}
+
+TEST_CASE("view_flow: a version that the record has no address of", "[export][unit]") {
+    CHECK(view_of({{60, 1}}, IpfixBytes().u8(6)).core.key.ip_version == 6);
+    CHECK(view_of({{60, 1}}, IpfixBytes().u8(5)).core.key.ip_version == 0);
+    // The addresses of the other version are zeros.
+    const IpfixBytes none = IpfixBytes().u64(0).u64(0);
+    const FlowView flow =
+        view_of({{60, 1}, {27, 16}, {8, 4}, {28, 16}, {12, 4}},
+                IpfixBytes().u8(4).text(none.octets()).u32(0).text(none.octets()).u32(0xFFFFFFFF));
+    CHECK(flow.core.key.ip_version == 4);
+    CHECK(flow.has_source());
+    CHECK(flow.core.key.source == ip_address("0.0.0.0"));
+    CHECK(flow.core.key.destination == ip_address("255.255.255.255"));
+}
+
+TEST_CASE("view_flow: the prefix of an outer address", "[export][unit]") {
+    const FlowView flow = view_of({{1, 1, kOurs}, {3, 4, kOurs}, {20, 1, kOurs}, {4, 4, kOurs}},
+                                  IpfixBytes().u8(4).u32(0xC0000200).u8(24).u32(0xC0000202));
+    CHECK(flow.outer_source.prefix_bits == 24);
+    CHECK(flow.outer_source.is_prefix);
+    CHECK_FALSE(flow.outer_destination.is_prefix);
+}

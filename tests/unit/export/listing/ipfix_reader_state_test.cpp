@@ -116,3 +116,129 @@ TEST_CASE("IpfixReader: a described name in a fault, is printable and in one lin
                                          std::to_string(16 + 4 + 22 + 4 + 13) +
                                          ": 1234/\\x1b[2J\\x0a needs 2 octets, 0 are left");
 }
+
+namespace {
+
+constexpr std::uint32_t kCert = 6871;
+const IpfixBytes name_template = template_record(400, {{145, 2}, {1000, 65535, kCert}}, 1);
+
+IpfixBytes name_of(std::uint16_t id, const std::string& name) {
+    return IpfixBytes().u16(id).u8(255).u16(name.size()).text(name);
+}
+
+/// The tables of the records of flows in an input, as they are read.
+struct Tables {
+    std::vector<std::string> of_records;
+    std::vector<std::string> named;
+    std::uint64_t refused{};
+    std::uint64_t before{};
+};
+
+Tables tables_in(const IpfixBytes& file) {
+    std::istringstream input(file.octets());
+    IpfixReader reader(input, "x.ipfix");
+    Tables tables;
+    while (const IpfixRecord* record = reader.next()) {
+        if (!record->layout->options) {
+            tables.of_records.emplace_back(record->table);
+        }
+    }
+    tables.named.assign(reader.tables().begin(), reader.tables().end());
+    tables.refused = reader.refused_tables();
+    tables.before = reader.records_before_tables();
+    return tables;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("IpfixReader: the name of a template is that of its records' table", "[export][unit]") {
+    const IpfixBytes other = template_record(257, {{4, 1}, {2, 2}});
+    const Tables tables = tables_in(
+        IpfixBytes()
+            .message(IpfixBytes().set(2, small_template).set(2, other).set(3, name_template), 1)
+            .message(IpfixBytes().set(2, small_template).set(256, small_record), 2)
+            .message(IpfixBytes().set(400, name_of(256, "nets")).set(256, small_record), 1)
+            .message(IpfixBytes().set(257, small_record), 1)
+            .message(IpfixBytes().set(256, small_record), 2));
+    CHECK(tables.of_records == Texts{"", "nets", "unnamed", "unnamed"});
+    CHECK(tables.named == Texts{"nets"});
+    CHECK(tables.before == 1);
+}
+
+TEST_CASE("IpfixReader: a template keeps its name when it is sent again, and loses it when changed",
+          "[export][unit]") {
+    const IpfixBytes changed = template_record(256, {{4, 1}, {2, 1}, {1, 1}});
+    const Tables tables =
+        tables_in(IpfixBytes().message(IpfixBytes()
+                                           .set(2, small_template)
+                                           .set(3, name_template)
+                                           .set(400, name_of(256, "nets"))
+                                           .set(2, small_template)
+                                           .set(256, small_record)
+                                           .set(2, changed)
+                                           .set(256, small_record)
+                                           .set(400, name_of(256, "others"))
+                                           .set(256, small_record)
+                                           .set(400, name_of(256, "nets"))
+                                           .set(256, small_record)
+                                           .set(2, IpfixBytes().u16(256).u16(0))  // withdrawn
+                                           .set(2, changed)
+                                           .set(256, small_record)));
+    CHECK(tables.of_records == Texts{"nets", "unnamed", "others", "nets", "unnamed"});
+    CHECK(tables.named == Texts{"nets", "others"});
+    CHECK(tables.before == 0);
+}
+
+TEST_CASE("IpfixReader: names of tables are printable, and bounded", "[export][unit]") {
+    const auto named = [](const std::string& name) {
+        return tables_in(IpfixBytes().message(IpfixBytes()
+                                                  .set(2, small_template)
+                                                  .set(3, name_template)
+                                                  .set(400, name_of(256, "first"))
+                                                  .set(400, name_of(256, name))
+                                                  .set(256, small_record)));
+    };
+    CHECK(named("a\x1B[2J\n").of_records == Texts{"a\\x1b[2J\\x0a"});
+    CHECK(named(std::string(128, 'n')).of_records == Texts{std::string(128, 'n')});
+    const Tables longer = named(std::string(129, 'n'));
+    CHECK(longer.of_records == Texts{"unnamed"});
+    CHECK(longer.refused == 1);
+    CHECK(named(std::string(33, '\x1B')).refused == 1);  // each written out as four
+    CHECK(named("").of_records == Texts{"unnamed"});
+    CHECK(named("unnamed").of_records == Texts{"unnamed"});
+    CHECK(named("unnamed").named == Texts{"first"});
+
+    IpfixBytes sets = IpfixBytes().set(2, small_template).set(3, name_template);
+    for (std::size_t count = 0; count <= IpfixReader::kMostTables; ++count) {
+        sets.set(400, name_of(256, "table" + std::to_string(count)));
+    }
+    const Tables many = tables_in(IpfixBytes().message(sets.set(256, small_record)));
+    CHECK(many.named.size() == IpfixReader::kMostTables);
+    CHECK(many.refused == 1);
+    CHECK(many.of_records == Texts{"unnamed"});
+}
+
+TEST_CASE("IpfixReader: what else options records say of templates names no table",
+          "[export][unit]") {
+    const auto tables = [](const IpfixBytes& layout, const IpfixBytes& record) {
+        return tables_in(IpfixBytes().message(IpfixBytes()
+                                                  .set(2, small_template)
+                                                  .set(3, layout)
+                                                  .set(400, record)
+                                                  .set(256, small_record)))
+            .named;
+    };
+    CHECK(tables(name_template, name_of(256, "nets")) == Texts{"nets"});
+    CHECK(tables(name_template, name_of(257, "nets")).empty());  // there is no such template
+    CHECK(tables(name_template, name_of(400, "nets")).empty());  // of options
+    // As YAF names the kinds of its records: with a description beside the name.
+    CHECK(tables(template_record(400, {{145, 2}, {1000, 65535, kCert}, {1001, 65535, kCert}}, 1),
+                 IpfixBytes().u16(256).u8(4).text("flow").u8(0))
+              .empty());
+    CHECK(tables(template_record(400, {{145, 2}, {1000, 65535, 12'345}}, 1), name_of(256, "nets"))
+              .empty());
+    CHECK(tables(template_record(400, {{149, 2}, {1000, 65535, kCert}}, 1), name_of(256, "nets"))
+              .empty());
+}
