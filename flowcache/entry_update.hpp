@@ -159,7 +159,7 @@ public:
             widen(hot, counts, seen_at, seen_at);
             if ((packet.fields->tcp_control_bits & (tcp_flag::kSyn | tcp_flag::kFin)) != 0)
                 [[unlikely]] {
-                directions(hot).note_syn_or_fin(packet);
+                note_syn_or_fin(hot, packet);
             }
             add_to_direction(hot, packet, seen_at);
             return;
@@ -303,6 +303,17 @@ private:
             return false;
         } else {
             return layout_.reverse_at != 0;
+        }
+    }
+    /// BiflowEntry::note_syn_or_fin(). An entry that turns has the octets of a declared key in its
+    /// new direction then; the other direction does not have them (DeclaredKey::complete()).
+    [[gnu::noinline]] void note_syn_or_fin(HotEntry& hot,
+                                           const KeyedPacket& packet) const noexcept {
+        const bool started_swapped = hot.starts_swapped != 0;
+        directions(hot).note_syn_or_fin(packet);
+        const bool starts_swapped = hot.starts_swapped != 0;
+        if (starts_swapped != started_swapped && declared_.is_there()) {
+            declared_.write(packet, starts_swapped, declared_.in(groups_.of(hot)));
         }
     }
     /// Adds a packet to its direction of a biflow, which begins with its first one. Not inlined, so

@@ -237,6 +237,38 @@ TEST_CASE("Declared key: the source of a biflow is its first sender, also by oct
 }
 
 TEST_CASE(
+    "Declared key: a biflow whose initiator is known late keeps its octets, the ends exchanged",
+    "[flowcache][unit]") {
+    Packets packets(7, 2);
+    PacketFields& answer = packets.fields[0];  // the first one seen, of an older connection
+    PacketFields& request = packets.fields[1];
+    answer.protocol = ip_protocol::kTcp;
+    answer.tcp_control_bits = tcp_flag::kAck;
+    request = answer;
+    std::swap(request.source, request.destination);
+    std::swap(request.source_port, request.destination_port);
+    request.tcp_control_bits = tcp_flag::kSyn;
+    packets.macs[0][5] = std::byte{static_cast<unsigned char>(GENERATE(1, 9))};
+    packets.macs[0][11] = std::byte{5};
+    packets.macs[1][5] = packets.macs[0][11];
+    packets.macs[1][11] = packets.macs[0][5];
+    request.mac_addresses = packets.macs[1].data();
+
+    const bool is_alone = GENERATE(false, true);
+    const Declared table(is_alone ? nothing_else() : KeyDescriptor{}, FlowDirection::biflow, true);
+    Harness harness(table.options, table.layout);
+    for (const PacketFields* fields : {&answer, &request, &answer, &request, &request}) {
+        harness.packet(*fields, at_ms(1000));
+    }
+    auto records = biflow::end_all(harness, at_ms(1000));
+    REQUIRE(records.size() == 1);
+    CHECK(table.there(records[0]).key == DeclaredExtractor::of(request, true));
+    CHECK(table.back(records[0]).key == DeclaredExtractor::of(answer, true));
+    CHECK(records[0].core.packets == 3);
+    CHECK(records[0].group<ReverseGroup>(table.layout.reverse_at).packets == 2);
+}
+
+TEST_CASE(
     "Declared key: a flow stays the same one over the active timeout, and its values begin "
     "anew",
     "[flowcache][unit]") {
