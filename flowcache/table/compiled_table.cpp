@@ -89,9 +89,6 @@ void CompiledTable::begin(const void* context, std::byte* group, const PacketVie
                           const PacketFields& fields) noexcept {
     const CompiledTable& table = table_of(context);
     const PacketAtHand at_hand = table.at_hand(table.values_need_, packet, fields);
-    for (const Constant& constant : table.constants_) {
-        group[constant.to] = std::byte{constant.value};
-    }
     for (const Value& value : table.values_) {
         if (value.function == ValueFunction::minimum) {
             value.reader.put(value.reader.largest(), group + value.to);
@@ -144,7 +141,12 @@ void CompiledTable::add(const Value& value, std::byte* group,
 }
 
 void CompiledTable::finish(const void* context, std::byte* group) noexcept {
-    for (const Value& value : table_of(context).values_) {
+    const CompiledTable& table = table_of(context);
+    // Here and not in begin(): a direction of a biflow without a packet has them too.
+    for (const Constant& constant : table.constants_) {
+        group[constant.to] = std::byte{constant.value};
+    }
+    for (const Value& value : table.values_) {
         if (value.function == ValueFunction::distinct) {
             counter_at(group + value.to).finish();
         }

@@ -270,6 +270,16 @@ TEST_CASE("CompiledTable: prefixes, come with their lengths", "[flowcache][table
     CHECK(group.octets().size() == 8);
 }
 
+TEST_CASE("CompiledTable: a direction without a packet, has the prefix lengths of the key",
+          "[flowcache][table][unit]") {
+    const auto table = compiled({"sourceAddress/24/56", "destinationAddress/24/56"}, {"min(ipTTL)"},
+                                FlowDirection::biflow);
+    const Group group(*table);
+    CHECK(group.number("sourceIPv4PrefixLength") == 24);
+    CHECK(group.number("destinationIPv6PrefixLength") == 56);
+    CHECK(group.number("minimumTTL") == 0);
+}
+
 TEST_CASE("CompiledTable: outer addresses, are elements of the IP version that they have",
           "[flowcache][table][unit]") {
     const auto table = compiled({"tunnelSourceAddress/20/40", "tunnelId"});
