@@ -87,6 +87,19 @@ bool is_exported(FieldGroupId group, std::size_t index, const Template& made) {
                                  : !is_in_other_group(element.name, group, made);
 }
 
+/// Whether a declared table's own group exports an element of this name, such as ICMP's type and
+/// code, which a key may have beside protocol and port.
+bool is_in_group_of_table(std::string_view name, const Template& made) {
+    bool is_found = false;
+    made.layout.groups().for_each([&](FieldGroupId id) {
+        const FieldGroup& group = field_group(id);
+        const auto is_it = [name](const FieldElement& element) { return name == element.name; };
+        is_found = is_found || (group.chosen_by == ChosenBy::table &&
+                                std::ranges::any_of(group.elements, is_it));
+    });
+    return is_found;
+}
+
 /// Whether a key has the member of FlowKey that is an element's value.
 bool is_in(const KeyDescriptor& key, const FieldElement& element) {
     const bool is_ipv6 = element.condition == Condition::ipv6;
@@ -140,7 +153,8 @@ bool is_exported(const CoreElement& each, const Template& made) {
     if (each.element.in_key && !is_in(made.choice.table.key, each.element)) {
         return false;
     }
-    if (made.choice.table.is_declared && is_value_of_flows(each)) {
+    if (made.choice.table.is_declared &&
+        (is_value_of_flows(each) || is_in_group_of_table(each.element.name, made))) {
         return false;
     }
     switch (each.part) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
@@ -165,5 +166,28 @@ TEST_CASE("Record elements: a declared table has its key, counts, times and what
                 "reverseFlowStartMilliseconds", "reverseFlowEndMilliseconds", "reverseMinimumTTL",
                 "reverseMaximumTTL"});
     CHECK(keys_of(fields) == Names{"ingressInterface", "ipDiffServCodePoint"});
+    remove_last_field_group();
+}
+
+TEST_CASE("Record elements: ICMP's type and code, where a declared key names them, come once",
+          "[export][unit]") {
+    constexpr std::array kElements{FieldElement{.name = "icmpTypeCodeIPv4",
+                                                .number = 32,
+                                                .encoding = Encoding::unsigned2,
+                                                .offset = 0,
+                                                .meaning = "",
+                                                .in_key = true}};
+    FieldGroup row{.name = "declared", .elements = kElements, .chosen_by = ChosenBy::table};
+    row.octets = row.key_octets = 8;
+    const FieldGroupId id = add_field_group(row).value();
+    FieldGroups groups;
+    groups.set(id);
+    const std::vector<TemplateField> fields =
+        fields_of(kIcmp, RecordLayout::of(groups), TimestampUnit::milliseconds,
+                  {.partial = {}, .table = {.key = {}, .is_declared = true}});
+    const Names names = names_of(fields);
+    CHECK(std::ranges::count(names, "icmpTypeCodeIPv4") == 1);
+    CHECK(names.back() == "icmpTypeCodeIPv4");
+    CHECK(std::ranges::count(names, "destinationTransportPort") == 1);
     remove_last_field_group();
 }
