@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "export/listing/flow_filter.hpp"
 #include "export/listing/printable_text.hpp"
@@ -14,6 +18,11 @@
 
 using tributary::FlowFilter;
 using tributary::FlowView;
+using tributary::IpfixElement;
+using tributary::IpfixField;
+using tributary::IpfixRecord;
+using tributary::IpfixTemplate;
+using tributary::IpfixType;
 
 namespace {
 
@@ -64,6 +73,50 @@ FlowView make_flow(const std::uint8_t* octets) {
     return flow;
 }
 
+/// A record with an element of each type, t0 to t22, and one without a value that it can have, out
+/// of the same octets.
+class TypedRecord {
+public:
+    TypedRecord() {
+        static constexpr std::array<std::uint16_t, 23> kOctets{3, 1, 2, 4, 8, 1, 2, 4,  8, 4, 8, 1,
+                                                               6, 5, 4, 8, 8, 8, 4, 16, 3, 3, 3};
+        for (std::size_t type = 0; type < kOctets.size(); ++type) {
+            add("t" + std::to_string(type), static_cast<IpfixType>(type), kOctets.at(type));
+        }
+        add("12345/odd", IpfixType::mac_address, 3);
+    }
+    /// @param octets  as many as the longest value has
+    [[nodiscard]] IpfixRecord of(const std::uint8_t* octets) {
+        values_.clear();
+        for (const IpfixField& field : layout_.fields) {
+            values_.emplace_back(reinterpret_cast<const std::byte*>(octets), field.length);
+        }
+        return {.layout = &layout_, .values = values_};
+    }
+
+private:
+    void add(const std::string& name, IpfixType type, std::uint16_t octets) {
+        elements_.push_back({.name = name, .type = type});
+        layout_.fields.push_back({.element = &elements_.back(), .length = octets});
+    }
+
+    std::deque<IpfixElement> elements_;
+    IpfixTemplate layout_;
+    std::vector<std::span<const std::byte>> values_;
+};
+
+/// @return  nothing: a value cannot be compared with an element of its type
+std::optional<bool> matched(const FlowFilter& filter, const FlowView& flow,
+                            const IpfixRecord& record) {
+    try {
+        return filter.matches(flow, &record);
+    } catch (const tributary::FilterError& error) {
+        const std::string why = error.what();
+        require(why.starts_with("filter, column ") && tributary::printable(why) == why);
+        return std::nullopt;
+    }
+}
+
 /// @return  nothing: it does not compile
 std::optional<FlowFilter> compiled(const std::string& text) {
     try {
@@ -90,11 +143,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     // What is put together of a filter means what it says; nested too deep, it does not compile. In
     // parentheses, because a value without words has those of the value before it.
-    const bool matches = filter->matches(flow);
-    if (const auto negated = compiled("not (" + text + ")")) {
-        require(negated->matches(flow) != matches);
-        require(FlowFilter("(" + text + ") or not (" + text + ")").matches(flow));
-        require(!FlowFilter("(" + text + ") and not (" + text + ")").matches(flow));
+    static TypedRecord typed;
+    const IpfixRecord record = typed.of(data);
+    const std::optional<bool> matches = matched(*filter, flow, record);
+    const auto negated = compiled("not (" + text + ")");
+    if (matches && negated) {
+        require(matched(*negated, flow, record) == !*matches);
+        require(FlowFilter("(" + text + ") or not (" + text + ")").matches(flow, &record));
+        require(!FlowFilter("(" + text + ") and not (" + text + ")").matches(flow, &record));
     }
     return 0;
 }

@@ -63,6 +63,8 @@ std::size_t check_records(const std::string& octets, const Registry& registry) {
             for (const auto& value : record->values) {
                 covered += value.size();
             }
+            require(tributary::printable(record->table) == record->table);
+            require(record->table.empty() || !reader.tables().empty());
             if (records <= kJsonChecks) {
                 check_json(tributary::record_json(*record));
             }
@@ -95,12 +97,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((data[0] & 0x80U) != 0) {
         options.by = tributary::parse_group_fields("src-net/24,dst-port,reason,tunnel");
     }
+    if ((data[0] & 0x40U) != 0) {
+        options.table = "main";
+    }
+    if ((data[0] & 0x20U) != 0) {
+        options.filter = tributary::FlowFilter(
+            "not net 10.0.0.0/8 or sourceIPv4Prefix == 10.0.0.0/8 or protocolIdentifier > 5");
+    }
     std::istringstream input(octets);
     std::ostringstream out;
     const auto result = tributary::list_flow_stream(input, "x", options, out, [](const auto& text) {
         require(tributary::printable(text) == text);
     });
     require(result.message.empty() == (result.status == tributary::ListingStatus::ok));
+    require(options.table || result.status != tributary::ListingStatus::usage ||
+            result.message.find(" table") != std::string::npos);
     const std::string listing = std::move(out).str();
     require(tributary::printable_lines(listing) == listing);
     require(std::size_t(std::ranges::count(listing, '\n')) <= 2 * records + 3);

@@ -280,14 +280,27 @@ class Convert(Case):
         ipfix, made = self.ipfix(*self.SETTINGS), self.path("made.ipfix")
         self.convert(ipfix, "--write", made, "--format", "ipfix")
 
-        def bare(path, *arguments):
-            return [{name: value for name, value in record.items() if name not in ("@template", "@sequence")}
-                    for record in self.all_records(path, *arguments)]
-        self.assertEqual(bare(made), bare(ipfix))
+        def bare(records):
+            return [{name: value for name, value in record.items() if name not in ("@template", "@sequence", "templateId")}
+                    for record in records]
+        before, after = self.all_records(ipfix), self.all_records(made)
+        self.assertEqual(bare(after), bare(before))
         self.assertGreater(len(self.options(made)), 0)
+        # Templates have new ids, of which options records speak too.
+        ids = {old["@template"]: new["@template"] for old, new in zip(before, after)}
+        told = [(old["templateId"], new["templateId"]) for old, new in zip(before, after) if "templateId" in old]
+        self.assertGreater(len(told), 8)
+        self.assertEqual(len(set(told)), len({old for old, _ in told}))
+        self.assertEqual(len(set(told)), len({new for _, new in told}))
+        self.assertEqual([new for _, new in told], [ids.get(old, new) for old, new in told])
         os.unlink(made)
         self.convert(ipfix, "--write", made, "--format", "ipfix", "--filter", "udp")
-        self.assertEqual(bare(made), bare(ipfix, "--filter", "udp"))
+        # What describes elements is kept.
+        after = self.all_records(made)
+        types = [record for record in after if record["@type"] == "options"]
+        self.assertEqual(bare(types), bare(record for record in before if "informationElementName" in record))
+        self.assertEqual(bare(record for record in after if record not in types),
+                         bare(self.all_records(ipfix, "--filter", "udp")))
         self.assertGreater(len(self.flows(made)), 10)
         self.convert(ipfix, "--write", "-", "--format", "ipfix", "--top", "3", expect=harness.EX_USAGE)
 

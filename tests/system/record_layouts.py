@@ -39,6 +39,32 @@ class RecordLayouts(harness.TestCase):
         self.assertEqual((len(packets), sum(packets)), (3 * RECORDS, 23 * RECORDS))
         self.assertEqual((len(octets), sum(octets)), (3 * RECORDS, 2300 * RECORDS))
 
+    def test_the_names_of_tables_are_read_by_others_and_by_us(self):
+        harness.need("ipfixDump")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+            receiver.bind(("127.0.0.1", 0))
+            self.export(receiver.getsockname()[1])
+        command = ["ipfixDump", "--in", self.path("flows.ipfix")]
+        text = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        named = re.findall(r"templateId : (\d+)\s+\(6871/1000\)\s+templateName : \(len: \d+\) (\w+)", text)
+        self.assertEqual({name for _, name in named}, {"main", "biflows"})
+        self.assertEqual({name for number, name in named if int(number) >= 0x4000}, {"biflows"})
+        self.assertEqual({name for number, name in named if int(number) < 0x4000}, {"main"})
+        for table, packets in (("main", 10), ("biflows", 13)):
+            listing = self.list("--table", table)
+            self.assertTrue(listing.splitlines()[-1].startswith("%d records, %d packets, " % (RECORDS, packets * RECORDS)))
+        self.assertIn("the records are of the tables main, biflows: choose one with --table", self.list("--by", "proto", expect=harness.EX_USAGE))
+        self.assertIn("there is no table 'x'; the tables are main, biflows", self.list("--table", "x", expect=harness.EX_USAGE))
+        self.assertEqual(len(self.list("--json").split('"@table":"biflows"')), RECORDS + 1)
+
+    def list(self, *arguments, expect=0):
+        """What `tributary flows` prints, or why it does not."""
+        with open(self.path("flows.ipfix"), "rb") as stream:
+            result = subprocess.run([harness.TRIBUTARY, "flows", "-", *arguments], stdin=stream, capture_output=True, text=True,
+                                    timeout=60)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return result.stderr if expect else result.stdout
+
     def test_nfdump_counts_all(self):
         harness.need("nfcapd", "nfdump")
         port = harness.free_port()
