@@ -47,6 +47,10 @@ void add_show(CLI::App& app, ControlArguments& arguments) {
         show->add_subcommand("flows", "Print the flows that run now, while packets go on");
     add_socket(*flows, arguments);
     add_listing_options(*flows, arguments.listing);
+    flows
+        ->add_option("--table", arguments.listing.table,
+                     "those of a declared table, by its name (default main)")
+        ->option_text("NAME");
 }
 
 void add_top(CLI::App& app, ControlArguments& arguments) {
@@ -111,7 +115,8 @@ int print_answer(const ControlArguments& arguments, const std::string& command) 
 
 ListingResult list_live_flows(const ControlArguments& arguments, const FlowListingOptions& options,
                               std::ostream& out) {
-    ControlAnswer answer = ask(arguments, "flows");
+    const std::string& table = arguments.listing.table;
+    ControlAnswer answer = ask(arguments, table.empty() ? "flows" : "flows " + table);
     ListingResult result = list_flow_stream(answer.stream(), arguments.socket, options, out,
                                             [](const std::string&) {});
     if (result.status == ListingStatus::ok || result.status == ListingStatus::data_error) {

@@ -24,7 +24,7 @@ struct ListingArguments {
     std::string by;
     std::string since;
     std::string until;
-    std::string table;         ///< of `flows` alone
+    std::string table;         ///< of `flows` and `show flows`; empty: not given
     std::string write;         ///< of `flows` alone: a file for the listing; "-": standard output
     std::string write_format;  ///< "json", "csv" or "ipfix"
 };

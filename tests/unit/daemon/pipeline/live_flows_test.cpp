@@ -363,8 +363,9 @@ TEST_CASE("live flows: a queue that hangs is named, and the other one keeps its 
     running.second.hang();
     const auto discard = [](MessageView) { return true; };
     SECTION("a listing") {
-        CHECK_THROWS_AS(write_live_flows(running.pipeline(), running.options, RecordLayout{}, discard),
-                        ThreadHangs);
+        CHECK_THROWS_AS(
+            write_live_flows(running.pipeline(), running.options, RecordLayout{}, discard),
+            ThreadHangs);
         running.second.go_on();
         CHECK(running.listing().size() == 64);
     }
