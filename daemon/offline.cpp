@@ -29,6 +29,7 @@
 #include "daemon/pipeline/signal_loop.hpp"
 #include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
+#include "export/export_counters.hpp"
 #include "export/memory_reserve.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
@@ -376,6 +377,30 @@ private:
 
 namespace {
 
+/// Records of all tables that were lost, but those of tables that no collector is to get.
+std::uint64_t lost_on_the_way(const Ledger& ledger) {
+    std::uint64_t lost = 0;
+    const auto add = [&lost](const LostByCause& by_cause) {
+        for (const auto& [cause, tally] : by_cause) {
+            lost += cause == name_of(ExportLoss::no_collector) ? 0 : tally.records;
+        }
+    };
+    add(ledger.total().lost);
+    for (const TableLedger& table : ledger.tables) {
+        add(table.lost);
+    }
+    return lost;
+}
+
+/// Records of all tables.
+std::uint64_t created_records(const Ledger& ledger) {
+    std::uint64_t created = ledger.total().metered.records;
+    for (const TableLedger& table : ledger.tables) {
+        created += table.created.records;
+    }
+    return created;
+}
+
 /// Logs the records sent to each collector; over UDP they may be lost on the way.
 void log_collectors(const Ledger& ledger) {
     for (const CollectorLedger& collector : ledger.collectors) {
@@ -405,10 +430,11 @@ int run_offline(const OfflineJob& job, const Config& config, Signals& signals) {
     if (run.is_faulty()) {
         return EX_SOFTWARE;
     }
-    const bool has_lost = has_collectors && ledger.total().lost_sum().records > 0;
+    const std::uint64_t lost = has_collectors ? lost_on_the_way(ledger) : 0;
+    const bool has_lost = lost > 0;
     if (has_lost) {
-        spdlog::error("not all flow records have left: no collector has {} of {}",
-                      ledger.total().lost_sum().records, ledger.total().metered.records);
+        spdlog::error("not all flow records have left: no collector has {} of {}", lost,
+                      created_records(ledger));
     }
     if (run.output_failed() || has_lost) {
         return EX_IOERR;

@@ -19,8 +19,14 @@ json or_null(const std::optional<Value>& value) {
     return value ? json(*value) : json(nullptr);
 }
 
+/// Of all tables.
 std::uint64_t forced_ends(const Ledger& ledger) {
-    return ledger.total().ended.at(static_cast<std::size_t>(FlowEndReason::forced_end));
+    constexpr auto kForced = static_cast<std::size_t>(FlowEndReason::forced_end);
+    std::uint64_t ends = ledger.total().ended.at(kForced);
+    for (const TableLedger& table : ledger.tables) {
+        ends += table.ended.at(kForced);
+    }
+    return ends;
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ class LiveTables(harness.TestCase):
     def test_flush_and_other_timeouts_end_flows_of_tables(self):
         daemon = self.probe()
         ports = len(self.shown(daemon, "ports"))
-        self.ask(daemon, "flush")
+        flows = ports + len(self.shown(daemon, "dns")) + harness.DEMO_FLOWS
+        self.assertEqual(self.ask(daemon, "flush"), "%d flows ended\n" % flows)
         self.assertEqual(self.shown(daemon, "ports"), [])
         daemon.wait_for(lambda: daemon.stats()["tables"]["ports"]["flows"]["exported"] == ports, 30, "records")
         self.assertEqual(self.end(daemon)["tables"]["ports"]["flows"]["ended_by_reason"]["forced"], ports)
