@@ -117,12 +117,12 @@ struct ExportCounters {
     }
 
     std::vector<QueueExportCounters> queues;    ///< in the order of the worker's sources
-    std::vector<std::size_t> queue_tables;      ///< of these; empty: accounts are not split
     std::vector<CollectorCounters> collectors;  ///< in the order of ExportOptions::collectors
     /// Of the group's spool: its `records` went on to a collector. Records that it has inherited or
     /// stored went on, were lost, are `spooled` at the end, or are still there.
     CollectorCounters group_spool;
-    RecordCounter group_spool_stored;  ///< records that it has taken
+    RecordCounter group_spool_stored;       ///< records that it has taken
+    std::vector<std::size_t> queue_tables;  ///< of `queues`; empty: accounts are not split
 };
 
 }  // namespace tributary

@@ -77,7 +77,7 @@ public:
     ///
     /// @param taken  check_tables() has not refused them
     virtual void set_tables(const TakenTables& /*taken*/) noexcept {}
-    /// A message of flow records leaves next: next_ahead() gives what it needs.
+    /// This message leaves next: next_ahead() gives what it needs.
     virtual void prepare_for(const OutgoingMessage& /*message*/) noexcept {}
 
     /// Writes what a message has only when it leaves: its number, its time.

@@ -168,10 +168,10 @@ enum class CollectorProfile : std::uint8_t {
 };
 
 struct CollectorOptions {
-    CollectorProfile profile = CollectorProfile::rfc;
-    TransportKind transport = TransportKind::udp;
     /// The tables whose records it gets, by name. More than one may have the same packet.
     std::vector<std::string> tables{std::string(kMainTable)};
+    CollectorProfile profile = CollectorProfile::rfc;
+    TransportKind transport = TransportKind::udp;
     RecordFormatKind format = RecordFormatKind::ipfix;
     std::string host;            ///< name or address; not for `file`
     std::uint16_t port = 0;      ///< 0: not set yet, by complete_collectors()

@@ -6,6 +6,18 @@
 #include "export/collector_events.hpp"
 
 namespace tributary {
+namespace {
+
+std::string list_of(std::span<const std::string> names) {
+    std::string list;
+    for (const std::string& name : names) {
+        list += list.empty() ? "" : ", ";
+        list += name;
+    }
+    return list;
+}
+
+}  // namespace
 
 std::vector<std::string> table_names(const MeteringProcess& metering) {
     if (metering.further.size() >= TakenTables::kMost) {
@@ -23,12 +35,8 @@ TakenTables taken_tables(const CollectorOptions& collector, std::span<const std:
     for (const std::string& name : collector.tables) {
         const auto found = std::ranges::find(names, name);
         if (found == names.end()) {
-            std::string known;
-            for (const std::string& each : names) {
-                known += (known.empty() ? "" : ", ") + each;
-            }
             throw ExportError(describe(collector) + ": there is no table " + name + " among " +
-                              known);
+                              list_of(names));
         }
         taken.add(static_cast<std::size_t>(found - names.begin()));
     }

@@ -179,6 +179,8 @@ private:
                                       std::span<const std::size_t> accounts) const;
     void check_tables(const Members& wanted, ExportMode mode) const;
     void find_formers(Members& wanted) const;
+    template <class AreSo>
+    void find_formers(Members& wanted, AreSo are_so) const;
     [[nodiscard]] std::vector<std::string> prepare_changes(Members& wanted) const;
     void carry_out_changes(Members& wanted) const noexcept;
     void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;

@@ -24,11 +24,14 @@ ExportOptions common_part(ExportOptions options) {
 
 CollectorGroup::Takers CollectorGroup::takers_among(const Members& members) const {
     Takers takers(layouts_.size());
-    for (std::size_t table = 0; table < takers.size(); ++table) {
-        for (std::size_t index = 0; index < members.size(); ++index) {
-            if (members[index].tables.has(table)) {
-                takers[table].push_back(index);
-            }
+    const auto add_if_taker = [&](std::size_t index, std::size_t table) {
+        if (members[index].tables.has(table)) {
+            takers[table].push_back(index);
+        }
+    };
+    for (std::size_t index = 0; index < members.size(); ++index) {
+        for (std::size_t table = 0; table < takers.size(); ++table) {
+            add_if_taker(index, table);
         }
     }
     return takers;
@@ -167,28 +170,32 @@ void CollectorGroup::take_over(Members wanted) noexcept {
 }
 
 /// Finds the members whose sessions collectors continue: those with just these options, those that
-/// differ in their tables alone, and those with the same spool or the same rotated file. No two
-/// collectors continue one session.
+/// differ in their tables alone, and those with the same spool or the same rotated file.
 void CollectorGroup::find_formers(Members& wanted) const {
-    std::vector<bool> is_continued(members_.size());
-    const auto find = [&](auto is_former) {
-        for (Member& member : wanted) {
-            for (std::size_t index = 0; index < members_.size() && !member.former; ++index) {
-                if (!is_continued[index] && is_former(members_[index].options, member.options)) {
-                    member.former = index;
-                    is_continued[index] = true;
-                }
-            }
-        }
-    };
-    find(std::equal_to<>());
-    find([](CollectorOptions today, const CollectorOptions& next) {
+    find_formers(wanted, std::equal_to<>());
+    find_formers(wanted, [](CollectorOptions today, const CollectorOptions& next) {
         today.tables = next.tables;
         return today == next;
     });
-    find([](const CollectorOptions& today, const CollectorOptions& next) {
+    find_formers(wanted, [](const CollectorOptions& today, const CollectorOptions& next) {
         return is_bound(today) && share_place(today, next);
     });
+}
+
+/// Finds those whose options of today and next are so. No two collectors continue one session.
+template <class AreSo>
+void CollectorGroup::find_formers(Members& wanted, AreSo are_so) const {
+    const auto is_continued = [&wanted](std::size_t index) {
+        return std::ranges::any_of(
+            wanted, [index](const Member& member) { return member.former == index; });
+    };
+    for (Member& member : wanted) {
+        for (std::size_t index = 0; index < members_.size() && !member.former; ++index) {
+            const bool is_it =
+                !is_continued(index) && are_so(members_[index].options, member.options);
+            member.former = is_it ? std::optional(index) : std::nullopt;
+        }
+    }
 }
 
 /// Prepares the changes of collectors that go on.

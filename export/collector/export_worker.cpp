@@ -25,6 +25,20 @@ std::size_t layout_index(const RecordSource& source, const std::vector<RecordLay
     return table;
 }
 
+/// Splits the collectors' accounts, if there is more than one table.
+ExportCounters& split_by_table(ExportCounters& counters, const MeteringProcess& metering,
+                               const std::vector<RecordSource*>& queues) {
+    if (!metering.further.empty()) {
+        std::vector<std::size_t> tables;
+        tables.reserve(queues.size());
+        for (const RecordSource* const each : queues) {
+            tables.push_back(each->table());
+        }
+        counters.split_by_table(std::move(tables), 1 + metering.further.size());
+    }
+    return counters;
+}
+
 }  // namespace
 
 ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
@@ -32,15 +46,8 @@ ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& 
                            const CollectorEventHandler& handler, const CollectorFactory& factory)
     : queues_(queues),
       tables_(tables_of(queues, metering.layouts())),
-      collectors_(checked(options), metering, counters, handler, factory) {
-    if (!metering.further.empty()) {
-        std::vector<std::size_t> tables_of_queues;
-        for (const RecordSource* const each : queues) {
-            tables_of_queues.push_back(each->table());
-        }
-        counters.split_by_table(std::move(tables_of_queues), 1 + metering.further.size());
-    }
-}
+      collectors_(checked(options), metering, split_by_table(counters, metering, queues), handler,
+                  factory) {}
 
 /// @errors  ExportError
 std::vector<ExportWorker::Table> ExportWorker::tables_of(const std::vector<RecordSource*>& queues,

@@ -257,9 +257,7 @@ void MessageCollector::stage(ExportTime now) {
         }
         if (!messages_.waiting.empty()) {
             format_->refresh_if_due(now.uptime);
-            if (!messages_.waiting.front().is_made_anew()) {
-                format_->prepare_for(messages_.waiting.front());
-            }
+            format_->prepare_for(messages_.waiting.front());
         }
         const auto made = format_->next_ahead(now.uptime);
         if (made && !stage_ahead(*made, now)) {

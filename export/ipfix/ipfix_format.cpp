@@ -29,37 +29,54 @@ IpfixFormat::IpfixFormat(const ExportOptions& options, const CollectorOptions& c
     : encodings_(make_encodings(encoder_options(options, collector, metering), collector, metering,
                                 message_limit)),
       templates_(encoder_options(options, collector, metering), collector.transport,
-                 metering_as_sent(metering, collector), message_limit, encoders_of(encodings_),
-                 taken_tables(collector, table_names(metering))) {}
+                 metering_as_sent(metering, collector), message_limit,
+                 {.by_table = encoders_of(encodings_),
+                  .taken = taken_tables(collector, table_names(metering))}) {}
+
+/// @errors  ExportError: the records do not fit the limit
+std::unique_ptr<IpfixFormat::Encoding> IpfixFormat::make_encoding(const ExportOptions& own,
+                                                                  const CollectorOptions& collector,
+                                                                  const MeteringProcess& metering,
+                                                                  std::size_t table,
+                                                                  std::size_t message_limit) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    std::optional<BiflowSplitter> splitter;
+    if (is_split_for(collector, layouts[table])) {
+        splitter.emplace(layouts[table]);
+    }
+    const RecordLayout& sent = splitter ? splitter->layout() : layouts[table];
+    return std::unique_ptr<Encoding>(
+        new Encoding{splitter,
+                     IpfixEncoder(own, sent, message_limit, first_template_ids(layouts)[table],
+                                  metering.elements_of(table)),
+                     {}});
+}
+
+/// That of a table that the collector does not take: its messages may be longer.
+///
+/// @errors  ExportError: there are no such messages
+std::unique_ptr<IpfixFormat::Encoding> IpfixFormat::make_spare_encoding(
+    const ExportOptions& own, const CollectorOptions& collector, const MeteringProcess& metering,
+    std::size_t table, std::size_t message_limit) {
+    try {
+        return make_encoding(own, collector, metering, table, message_limit);
+    } catch (const ExportError& fault) {
+        auto made = make_encoding(own, collector, metering, table, kLongestMessage);
+        made->fault = "table " + table_names(metering)[table] + ": " + fault.what();
+        return made;
+    }
+}
 
 IpfixFormat::Encodings IpfixFormat::make_encodings(const ExportOptions& own,
                                                    const CollectorOptions& collector,
                                                    const MeteringProcess& metering,
                                                    std::size_t message_limit) {
-    const std::vector<RecordLayout> layouts = metering.layouts();
-    const std::vector<std::uint16_t> ids = first_template_ids(layouts);
     const std::vector<std::string> names = table_names(metering);
     const TakenTables taken = taken_tables(collector, names);
     Encodings made;
-    for (std::size_t index = 0; index < layouts.size(); ++index) {
-        std::optional<BiflowSplitter> splitter;
-        if (is_split_for(collector, layouts[index])) {
-            splitter.emplace(layouts[index]);
-        }
-        const auto make = [&](std::size_t limit, const std::string& fault) {
-            const RecordLayout& sent = splitter ? splitter->layout() : layouts[index];
-            made.push_back(std::unique_ptr<Encoding>(new Encoding{
-                splitter, IpfixEncoder(own, sent, limit, ids[index], metering.elements_of(index)),
-                fault}));
-        };
-        try {
-            make(message_limit, {});
-        } catch (const ExportError& fault) {
-            if (taken.has(index) || message_limit >= kLongestMessage) {
-                throw;
-            }
-            make(kLongestMessage, "table " + names[index] + ": " + fault.what());
-        }
+    for (std::size_t table = 0; table < names.size(); ++table) {
+        const auto make = taken.has(table) ? make_encoding : make_spare_encoding;
+        made.push_back(make(own, collector, metering, table, message_limit));
     }
     return made;
 }

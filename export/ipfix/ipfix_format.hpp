@@ -45,7 +45,9 @@ public:
     void check_tables(const TakenTables& taken) const override;
     void set_tables(const TakenTables& taken) noexcept override { templates_.set_tables(taken); }
     void prepare_for(const OutgoingMessage& message) noexcept override {
-        templates_.prepare_for(message.layout);
+        if (!message.is_made_anew()) {
+            templates_.prepare_for(message.layout);
+        }
     }
     void stamp(OutgoingMessage& message, ExportTime now) noexcept override;
     void take_back(const OutgoingMessage& message) noexcept override {
@@ -82,6 +84,14 @@ private:
     };
     using Encodings = std::vector<std::unique_ptr<Encoding>>;
 
+    [[nodiscard]] static std::unique_ptr<Encoding> make_encoding(const ExportOptions& own,
+                                                                 const CollectorOptions& collector,
+                                                                 const MeteringProcess& metering,
+                                                                 std::size_t table,
+                                                                 std::size_t message_limit);
+    [[nodiscard]] static std::unique_ptr<Encoding> make_spare_encoding(
+        const ExportOptions& own, const CollectorOptions& collector,
+        const MeteringProcess& metering, std::size_t table, std::size_t message_limit);
     [[nodiscard]] static Encodings make_encodings(const ExportOptions& own,
                                                   const CollectorOptions& collector,
                                                   const MeteringProcess& metering,

@@ -62,18 +62,18 @@ MessageFormat::Ahead TemplateScheduler::Flows::next_name() noexcept {
 
 TemplateScheduler::TemplateScheduler(const ExportOptions& options, TransportKind transport,
                                      const MeteringProcess& metering, std::size_t message_limit,
-                                     const std::vector<const IpfixEncoder*>& flows,
-                                     const TakenTables& taken)
+                                     const TableEncoders& tables)
     : refreshes_templates_(transport == TransportKind::udp),
       template_refresh_(options.template_refresh),
       template_refresh_packets_(options.template_refresh_packets),
       options_interval_(options.options_interval),
-      taken_(taken),
-      sent_(taken),
-      options_(options, metering, message_limit, names_templates(options, flows)) {
-    for (std::size_t table = 0; table < flows.size(); ++table) {
+      taken_(tables.taken),
+      sent_(tables.taken),
+      options_(options, metering, message_limit, names_templates(options, tables.by_table)) {
+    for (std::size_t table = 0; table < tables.by_table.size(); ++table) {
         const std::span<const MessageFormat::Message> types = options_.type_messages(table);
-        flows_.emplace_back(*flows[table], has_options() ? types : types.first(0), options_);
+        flows_.emplace_back(*tables.by_table[table], has_options() ? types : types.first(0),
+                            options_);
     }
 }
 

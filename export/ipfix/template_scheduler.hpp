@@ -27,13 +27,16 @@ namespace tributary {
 /// @thread  the export thread; `now` is uptime
 class TemplateScheduler {
 public:
+    /// The encoders that have the templates of flow records.
+    struct TableEncoders {
+        std::vector<const IpfixEncoder*> by_table;  ///< outlive the scheduler
+        TakenTables taken;                          ///< by the collector
+    };
     /// @param options   of this collector
-    /// @param flows     have the templates of flow records, by table; outlive the scheduler
-    /// @param taken     the tables that the collector takes
     /// @errors  ExportError
     TemplateScheduler(const ExportOptions& options, TransportKind transport,
                       const MeteringProcess& metering, std::size_t message_limit,
-                      const std::vector<const IpfixEncoder*>& flows, const TakenTables& taken);
+                      const TableEncoders& tables);
 
     /// The collector takes these tables from now on. The templates of others are not sent again.
     void set_tables(const TakenTables& taken) noexcept {

@@ -35,8 +35,8 @@ ELEMENTS = """
 256 ethernetType u|302 selectorId u|303 informationElementId u|304 selectorAlgorithm u|305 samplingPacketInterval u
 306 samplingPacketSpace u|311 samplingProbability f|312 dataLinkFrameSize u|322 observationTimeSeconds t
 339 informationElementDataType u|341 informationElementName s|344 informationElementSemantics u|345 informationElementUnits u
-346 privateEnterpriseNumber u|352 layer2OctetDeltaCount u|378 distinctCountOfSourceIPAddress u
-379 distinctCountOfDestinationIPAddress u|422 minimumLayer2TotalLength u|423 maximumLayer2TotalLength u
+346 privateEnterpriseNumber u|351 layer2SegmentId u|352 layer2OctetDeltaCount u
+378 distinctCountOfSourceIPAddress u|379 distinctCountOfDestinationIPAddress u|422 minimumLayer2TotalLength u|423 maximumLayer2TotalLength u
 """
 CERT_ELEMENTS = {1000: ("templateName", "s")}  # CERT's registry of IPFIX elements
 # By informationElementDataType (RFC 5610 3.1), those that tributary's elements have.

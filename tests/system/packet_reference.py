@@ -2,8 +2,8 @@
 """The packets of a capture that tributaryd meters, with every field that declared tables can name, by docs/metering.md,
 docs/fields.md and the RFCs. Slow and simple: whole slices of octets, no shortcuts.
 
-`packets_of(path, tunnel)` gives them in their order; tunnel is "outer" or "inner", as `flows.tunnel`. Other options of
-the parser have their defaults.
+`Capture(path, tunnel)` has them in their order; tunnel is "outer" or "inner", as `flows.tunnel`. Other options of the
+parser have their defaults.
 """
 import copy
 import struct
@@ -467,11 +467,18 @@ def packet_of(frame, tunnel):
     return packet
 
 
-def packets_of(path, tunnel):
-    for frame in frames_of(path):
-        packet = packet_of(frame, tunnel)
-        if packet is not None:
-            yield packet
+class Capture:
+    """packets: those that are metered, each with the clock at which it came; clock: at the end. The clock is the largest time
+    of all frames so far."""
+
+    def __init__(self, path, tunnel):
+        self.packets, self.clock = [], EARLIEST
+        for frame in frames_of(path):
+            self.clock = max(self.clock, frame.time)
+            packet = packet_of(frame, tunnel)
+            if packet is not None:
+                packet.clock = self.clock
+                self.packets.append(packet)
 
 
 # 5. The fields that tables name (docs/fields.md)

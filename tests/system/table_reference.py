@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a declared table, by docs/tables.md and docs/fields.md: each packet is looked at by itself, every distinct
-value is kept, and nothing ends before the capture does. Slow, unbounded, and simple."""
-import operator
-
+"""The records of a declared table, by docs/tables.md, docs/fields.md and docs/metering.md: each packet is looked at by
+itself, and every distinct value is kept. Slow, unbounded, and simple."""
 import packet_reference
 from packet_reference import ACK, ADDRESSES, COUNTERPARTS, ICMP, ICMP6, NUMBERS, OCTETS, SYN, TCP
 
 TIME, FRAME_SIZE = "observationTimeSeconds", "dataLinkFrameSize"
 MOST_OF_TWO_OCTETS = 0xFFFF
 NUMERIC_TYPES = {"unsigned8": 1, "unsigned16": 2, "unsigned32": 4, "unsigned64": 8}
-FORCED_END = 4
+IDLE_TIMEOUT, ACTIVE_TIMEOUT, FORCED_END = 1, 2, 4
 FOREVER = 2**31  # seconds: the longest timeout
+SECOND = packet_reference.NANOSECONDS
 
 # Values that are IANA's elements; any other one's name is the function's and the field's.
 IANA_VALUES = {
@@ -26,8 +25,13 @@ OF_FIRST_PACKET = {"ipDiffServCodePoint", "ipClassOfService", "ipTTL", "ipTotalL
                    "dot1qCustomerVlanId", "ethernetType", "mplsLabelStackDepth", FRAME_SIZE, TIME,
                    "icmpTypeIPv4", "icmpCodeIPv4", "icmpTypeIPv6", "icmpCodeIPv6"}
 
+
+def add(one, other):
+    return (one + other) % 2**64
+
+
 # What the state becomes by another packet's value.
-UPDATES = {"sum": operator.add, "min": min, "max": max, "or": operator.or_,
+UPDATES = {"sum": add, "min": min, "max": max, "or": lambda state, value: state | value,
            "first": lambda state, value: state, "last": lambda state, value: value}
 
 
@@ -160,19 +164,43 @@ class Direction:
 
 
 class Flow:
-    def __init__(self, key, values):
-        self.key = key
-        self.there, self.back = Direction(values), Direction(values)
+    """A flow and its present record.
+
+    @param place  under which the table finds it"""
+
+    def __init__(self, place, key, values):
+        self.place, self.key, self.values = place, key, values
         self.has_initiator = True  # biflowDirection
+        self.last = None           # the latest time of the present record, or of the one before
+        self.begin()
+
+    def begin(self):
+        self.there, self.back = Direction(self.values), Direction(self.values)
 
     def turn(self, key):
         self.key, self.there, self.back = key, self.back, self.there
+
+    @property
+    def has_packets(self):
+        return self.there.packets + self.back.packets > 0
+
+    def add(self, packet, is_back):
+        time = packet.frame.time
+        self.last = max(self.last, time) if self.has_packets else time
+        (self.back if is_back else self.there).add(packet)
+
+    def deadline(self, idle, active):
+        """When its record ends, and why; of a flow between two records, when the flow does."""
+        if not self.has_packets:
+            return self.last + idle, IDLE_TIMEOUT
+        start = min(each.start for each in (self.there, self.back) if each.packets)
+        return min((self.last + idle, IDLE_TIMEOUT), (start + active, ACTIVE_TIMEOUT))
 
 
 class Table:
     """A declared table and its records.
 
-    @param declaration  an item of `tables`
+    @param declaration  an item of `tables`; without a timeout it has the longest
     @param own_fields   the list `fields`"""
 
     def __init__(self, declaration, own_fields=()):
@@ -186,7 +214,8 @@ class Table:
         names = [field.name for field in self.key]
         self.counterparts = [names.index(COUNTERPARTS.get(name, name)) for name in names] if self.is_biflow else []
         self.names = names
-        self.flows = {}
+        self.idle, self.active = (declaration.get(name, FOREVER) * SECOND for name in ("idle-timeout", "active-timeout"))
+        self.flows, self.records = {}, []
         self.ledger = dict.fromkeys(("metered", "filtered", "without_field", "matched"), 0)
 
     def add(self, packet, passes):
@@ -204,8 +233,8 @@ class Table:
         key = tuple(field.in_key(packet) for field in self.key)
         other = self.swapped(key) if self.can_be_paired(packet) else key
         flow = self.flows.get(key) or self.flows.get(other)
-        if flow is None:
-            flow = self.flows[key] = Flow(key if is_initiator(packet) else other, self.values)
+        if flow is None or self.has_ended(flow, packet.clock):
+            flow = self.flows[key] = Flow(key, key if is_initiator(packet) else other, self.values)
             flow.has_initiator = packet.protocol != TCP or bool(packet.tcp_flags & SYN)
         is_back = key != flow.key
         if not flow.has_initiator and packet.tcp_flags & (SYN | ACK) == SYN:
@@ -213,7 +242,26 @@ class Table:
             if is_back:
                 flow.turn(key)
                 is_back = False
-        (flow.back if is_back else flow.there).add(packet)
+        flow.add(packet, is_back)
+
+    def has_ended(self, flow, clock):
+        """Ends what is due. A packet exactly at a deadline still belongs to the record. Returns whether the flow is over."""
+        at, reason = flow.deadline(self.idle, self.active)
+        while clock > at:
+            if flow.has_packets:
+                self.records.append(self.record(flow, reason))
+            if reason == IDLE_TIMEOUT:
+                del self.flows[flow.place]
+                return True
+            flow.begin()
+            at, reason = flow.deadline(self.idle, self.active)
+        return False
+
+    def end(self, clock):
+        """At the end of the capture."""
+        for flow in list(self.flows.values()):
+            if not self.has_ended(flow, clock) and flow.has_packets:
+                self.records.append(self.record(flow, FORCED_END))
 
     def can_be_paired(self, packet):
         """Type and code of ICMP are no ports, which directions exchange."""
@@ -237,8 +285,8 @@ class Table:
             elements["icmpTypeCodeIPv%d" % version] = code
         return elements
 
-    def record(self, flow):
-        record = {**self.key_elements(flow.key), **flow.there.elements(), "flowEndReason": FORCED_END}
+    def record(self, flow, reason):
+        record = {**self.key_elements(flow.key), **flow.there.elements(), "flowEndReason": reason}
         if not flow.there.packets:
             record["start"] = record["end"] = flow.back.start
         if self.is_biflow:
@@ -247,17 +295,16 @@ class Table:
             record.update({reverse(name): value for name, value in flow.back.elements().items()})
         return record
 
-    def records(self):
-        return [self.record(flow) for flow in self.flows.values()]
-
 
 def is_initiator(packet):
     """Whether the sender of a flow's first packet is its source."""
     return not packet.tcp_flags & SYN or not packet.tcp_flags & ACK
 
 
-def account(tables, packets, passes):
-    """Gives all packets to all tables."""
-    for packet in packets:
+def account(tables, capture, passes):
+    """Gives all packets of a capture to all tables, and ends their records."""
+    for packet in capture.packets:
         for table in tables:
             table.add(packet, passes)
+    for table in tables:
+        table.end(capture.clock)
