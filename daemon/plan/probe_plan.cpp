@@ -9,6 +9,7 @@
 #include "daemon/port/trimming.hpp"
 #include "daemon/table/table_set.hpp"
 #include "export/metering_process.hpp"
+#include "flowcache/table/field_reference.hpp"
 
 namespace tributary {
 namespace {
@@ -39,6 +40,19 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
     add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
 }
 
+/// @return  empty also where a declaration is no table, which the checks of the configuration tell
+std::vector<std::array<std::size_t, 2>> memory_of_tables(const Config& config) {
+    try {
+        return TableSet({.declarations = config.tables,
+                         .own = config.fields,
+                         .main = config.flows,
+                         .parse = {}})
+            .memory();
+    } catch (const TableError&) {
+        return {};
+    }
+}
+
 }  // namespace
 
 ProbePlan plan_probe(const Config& config) {
@@ -56,11 +70,7 @@ ProbePlan plan_probe(const Config& config) {
         }
     }
     plan.pools = plan_pools(plan.inputs, plan.nodes);
-    plan.tables = TableSet({.declarations = config.tables,
-                            .own = config.fields,
-                            .main = config.flows,
-                            .parse = {}})
-                      .memory();
+    plan.tables = memory_of_tables(config);
     return plan;
 }
 

@@ -27,7 +27,8 @@ struct ProbePlan {
     std::vector<PoolSize> pools;
     std::vector<std::optional<PoolSize>> heads;  ///< one per input, if it needs head buffers
     std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues
-    /// Octets of cache and ring that each declared table has in each queue.
+    /// Octets of cache and ring that each declared table has in each queue; empty where a
+    /// declaration is no table.
     std::vector<std::array<std::size_t, 2>> tables;
 };
 

@@ -47,15 +47,15 @@ class RecordLayouts(harness.TestCase):
         command = ["ipfixDump", "--in", self.path("flows.ipfix")]
         text = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
         named = re.findall(r"templateId : (\d+)\s+\(6871/1000\)\s+templateName : \(len: \d+\) (\w+)", text)
-        self.assertEqual({name for _, name in named}, {"main", "biflows"})
-        self.assertEqual({name for number, name in named if int(number) >= 0x4000}, {"biflows"})
+        self.assertEqual({name for _, name in named}, {"main", "second"})
+        self.assertEqual({name for number, name in named if int(number) >= 0x4000}, {"second"})
         self.assertEqual({name for number, name in named if int(number) < 0x4000}, {"main"})
-        for table, packets in (("main", 10), ("biflows", 13)):
+        for table, packets in (("main", 10), ("second", 13)):
             listing = self.list("--table", table)
             self.assertTrue(listing.splitlines()[-1].startswith("%d records, %d packets, " % (RECORDS, packets * RECORDS)))
-        self.assertIn("the records are of the tables main, biflows: choose one with --table", self.list("--by", "proto", expect=harness.EX_USAGE))
-        self.assertIn("there is no table 'x'; the tables are main, biflows", self.list("--table", "x", expect=harness.EX_USAGE))
-        self.assertEqual(len(self.list("--json").split('"@table":"biflows"')), RECORDS + 1)
+        self.assertIn("the records are of the tables main, second: choose one with --table", self.list("--by", "proto", expect=harness.EX_USAGE))
+        self.assertIn("there is no table 'x'; the tables are main, second", self.list("--table", "x", expect=harness.EX_USAGE))
+        self.assertEqual(len(self.list("--json").split('"@table":"second"')), RECORDS + 1)
 
     def list(self, *arguments, expect=0):
         """What `tributary flows` prints, or why it does not."""
