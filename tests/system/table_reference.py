@@ -92,9 +92,10 @@ class Field:
         if version == 0:
             return {}
         bits, side = self.prefix[version], self.name.removesuffix("Address")
-        is_cut = bits < len(address) * 8 and not side.startswith("tunnel")
+        is_outer = side.startswith("tunnel")
+        is_cut = bits < len(address) * 8 and not is_outer
         name = "%sIPv%d%s" % (side, version, "Prefix" if is_cut else "Address")
-        elements = {name: address} if bits else {}
+        elements = {name: address} if bits or is_outer else {}
         if self.has_prefix:
             elements["%sIPv%dPrefixLength" % (side, version)] = bits
         return elements
