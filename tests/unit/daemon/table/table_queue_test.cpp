@@ -377,8 +377,8 @@ TEST_CASE("TableQueue: before all of its filters can decide, nothing matches", "
     LongFrames not_ready(PacketSelector::Readiness::not_ready);
     std::deque<FilterSlot> filters;
     filters.emplace_back(&ready);
-    filters.emplace_back(GENERATE_REF(static_cast<PacketSelector*>(nullptr),
-                                      static_cast<PacketSelector*>(&not_ready)));
+    const bool is_compiled = GENERATE(false, true);
+    filters.emplace_back(is_compiled ? &not_ready : nullptr);
     Metering metering(traffic, declared("waits", {"sourceAddress/24/64"}), {}, &filters);
     metering.run();
     CHECK(metering.queue->counters.filter_not_ready.read() == traffic.size());
