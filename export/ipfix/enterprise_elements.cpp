@@ -5,6 +5,8 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "export/ipfix/reverse_elements.hpp"
 
@@ -126,9 +128,10 @@ const char* reverse_name_of(const FieldElement& element) {
     if (element.reverse_name != nullptr) {
         return element.reverse_name;
     }
-    // Templates are made at start and by reloads, in any thread; there are some hundred names.
+    // Templates are made at start and by reloads, in any thread; there are some hundred names. They
+    // are copied, because those of a declared table go with it.
     static std::mutex mutex;
-    static std::map<std::string_view, ReverseName> names;
+    static std::map<std::string, ReverseName> names;
     const std::lock_guard lock(mutex);
     return names.try_emplace(element.name, std::string_view(element.name)).first->second.c_str();
 }
