@@ -61,6 +61,8 @@ private:
     std::string_view rest_;
 };
 
+/// The beginning of a day that has a time of packets; any other day is none, as 64 bits of
+/// nanoseconds end in 2262.
 std::optional<nanoseconds> take_date(Scanner& text) {
     const auto year = text.digits(4);
     const bool has_month = year && text.accept('-');
@@ -73,8 +75,15 @@ std::optional<nanoseconds> take_date(Scanner& text) {
     const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year.value_or(0))),
                                            std::chrono::month(month.value_or(0)),
                                            std::chrono::day(*day)};
-    return date.ok() ? std::optional<nanoseconds>(std::chrono::sys_days(date).time_since_epoch())
-                     : std::nullopt;
+    if (!date.ok()) {
+        return std::nullopt;
+    }
+    using std::chrono::days;
+    constexpr auto kFirst = std::chrono::floor<days>(kFirstTimestamp.time_since_epoch());
+    constexpr auto kLast = std::chrono::floor<days>(kLastTimestamp.time_since_epoch());
+    const days day_number = std::chrono::sys_days(date).time_since_epoch();
+    return day_number >= kFirst && day_number <= kLast ? std::optional<nanoseconds>(day_number)
+                                                       : std::nullopt;
 }
 
 /// HH:MM, with :SS and its fraction where they are there.

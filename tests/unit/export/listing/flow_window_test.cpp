@@ -27,6 +27,8 @@ TEST_CASE("parse_time: a date or a time of it, in UTC", "[export][unit]") {
     CHECK(parse_time("2023-11-14T22:13:20.123Z", kNow) == at(1'700'000'000, 123'000'000));
     CHECK(parse_time("2023-11-14T22:13:20.123456789", kNow) == at(1'700'000'000, 123'456'789));
     CHECK(parse_time("2024-02-29", kNow) == at(1'709'164'800));
+    CHECK(parse_time("1970-01-01T00:00:01", kNow) == at(1));
+    CHECK(parse_time("2106-02-07T06:28:14", kNow) == at(4'294'967'294));
 }
 
 TEST_CASE("parse_time: how long ago", "[export][unit]") {
@@ -62,8 +64,14 @@ TEST_CASE("parse_time: any other text, is no time", "[export][unit]") {
                              "1h-5m",
                              "1h 5m",
                              "5Min",
+                             "0000-01-01",
+                             "1439-06-20",
                              "1969-12-31",
-                             "2107-01-01"}) {
+                             "1970-01-01",
+                             "2106-02-08",
+                             "2107-01-01",
+                             "2608-06-04",
+                             "9999-12-31"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_time(text, kNow).has_value());
     }
