@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "daemon/base/options.hpp"
 #include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/trimming.hpp"
@@ -46,7 +47,7 @@ std::vector<std::array<std::size_t, 2>> memory_of_tables(const Config& config) {
         return TableSet({.declarations = config.tables,
                          .own = config.fields,
                          .main = config.flows,
-                         .parse = {}})
+                         .parse = parse_options(config.flows, ParseMode::full, 0)})
             .memory();
     } catch (const TableError&) {
         return {};

@@ -308,6 +308,20 @@ TEST_CASE("plan: the memory of each part is what pages are reserved for", "[daem
     CHECK(pages < octets + 6 * (2U << 20U));  // six blocks, each in whole pages
 }
 
+TEST_CASE("plan: tables have their memory, also one with fields of tunnels", "[daemon][unit]") {
+    Config config = two_queues();
+    config.flows.tunnel = TunnelMode::inner;
+    config.tables.push_back(
+        {.name = "nets", .filter = {}, .key = {"sourceAddress/24/56"}, .values = {}});
+    config.tables.push_back({.name = "tenants", .filter = {}, .key = {"tunnelId"}, .values = {}});
+    const ProbePlan probe = plan_probe(config);
+    REQUIRE(probe.tables.size() == 2);
+    for (const auto& [cache, ring] : probe.tables) {
+        CHECK(cache > 80 * std::uint64_t{config.tables.front().max_flows});
+        CHECK(ring > 0);
+    }
+}
+
 TEST_CASE("plan: a flow takes the memory that docs/install.md names", "[daemon][unit]") {
     const auto bytes_per_flow = [](bool all_fields, bool tcp_analysis, FlowDirection direction) {
         FieldGroups groups = all_fields ? kEveryGroup : FieldGroups{};
