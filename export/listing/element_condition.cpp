@@ -220,32 +220,40 @@ std::optional<unsigned> digit_of(char c) noexcept {
                                            : std::optional(static_cast<unsigned>(found));
 }
 
+/// Takes two digits from the front of a text.
+std::optional<std::byte> take_octet(std::string_view& text) {
+    constexpr unsigned kHighDigit = 4;
+    const auto high = text.empty() ? std::nullopt : digit_of(text[0]);
+    const auto low = text.size() < 2 ? std::nullopt : digit_of(text[1]);
+    if (!high || !low) {
+        return std::nullopt;
+    }
+    text.remove_prefix(2);
+    return static_cast<std::byte>(*high << kHighDigit | *low);
+}
+
 /// Octets of two digits each.
 ///
-/// @param separator  between them; '\0': nothing
-std::optional<std::vector<std::byte>> parse_octets(std::string_view text, char separator) {
-    constexpr unsigned kHighDigit = 4;
+/// @param separator  between them; empty: nothing
+std::optional<std::vector<std::byte>> parse_octets(std::string_view text,
+                                                   std::string_view separator) {
     std::vector<std::byte> octets;
     while (!text.empty()) {
-        if (separator != '\0' && !octets.empty()) {
-            if (text.front() != separator) {
-                return std::nullopt;
-            }
-            text.remove_prefix(1);
-        }
-        const auto high = text.empty() ? std::nullopt : digit_of(text[0]);
-        const auto low = text.size() < 2 ? std::nullopt : digit_of(text[1]);
-        if (!high || !low) {
+        if (!octets.empty() && !text.starts_with(separator)) {
             return std::nullopt;
         }
-        octets.push_back(static_cast<std::byte>(*high << kHighDigit | *low));
-        text.remove_prefix(2);
+        text.remove_prefix(octets.empty() ? 0 : separator.size());
+        const std::optional<std::byte> octet = take_octet(text);
+        if (!octet) {
+            return std::nullopt;
+        }
+        octets.push_back(*octet);
     }
     return octets.empty() ? std::nullopt : std::optional(std::move(octets));
 }
 
 std::optional<std::vector<std::byte>> parse_mac(std::string_view text) {
-    for (const char separator : {':', '-'}) {
+    for (const char* const separator : {":", "-"}) {
         auto octets = parse_octets(text, separator);
         if (octets && octets->size() == kMacOctets) {
             return octets;
@@ -298,7 +306,7 @@ ElementOperand read_operand(std::string_view text) {
     if (text.starts_with(kHexadecimal)) {
         std::string digits(text.substr(kHexadecimal.size()));
         digits.insert(0, digits.size() % 2, '0');
-        operand.octets = parse_octets(digits, '\0');
+        operand.octets = parse_octets(digits, "");
         if (operand.octets && operand.octets->size() <= kLongestNumber) {
             operand.number = read_unsigned(*operand.octets);
         }

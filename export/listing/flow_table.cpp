@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <ctime>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "export/messages/flow_words.hpp"
@@ -67,10 +69,12 @@ std::string count_text(const FlowView& flow, const ListedCounts& counts, std::si
 }
 
 /// @param right  whether the text ends where the column does
-void append_cell(std::string& line, const std::string& text, std::size_t width, bool right) {
+void append_cell(std::string& line, std::string_view text, std::size_t width, bool right) {
     const std::string padding(width - text.size(), ' ');
     line += line.empty() ? "" : "  ";
-    line += right ? padding + text : text + padding;
+    line += right ? padding : "";
+    line += text;
+    line += right ? "" : padding;
 }
 
 }  // namespace
@@ -162,20 +166,30 @@ void FlowTable::use(const FlowView& flow) {
 
 void FlowTable::add_further(const std::vector<FurtherValue>& values, Row& row) {
     for (const FurtherValue& value : values) {
-        auto column = std::ranges::find(further_, value.name, &Further::title);
-        if (column == further_.end()) {
-            if (further_.size() == kMostFurther) {
-                continue;
-            }
-            column = further_.insert(
-                column, {.title = value.name, .width = value.name.size(), .is_number = true});
+        const std::optional<std::size_t> place = place_of(value);
+        if (!place) {
+            continue;
         }
-        column->is_number = column->is_number && value.is_number;
-        const auto place = static_cast<std::size_t>(column - further_.begin());
-        row.further.resize(std::max(row.further.size(), place + 1));
-        std::string& cell = row.further[place];
+        Further& column = further_[*place];
+        column.is_number = column.is_number && value.is_number;
+        row.further.resize(std::max(row.further.size(), *place + 1));
+        std::string& cell = row.further[*place];
         cell += (cell.empty() ? "" : ",") + value.text;
     }
+}
+
+/// The column of a further value, which is new if it has to be. Nothing: there are kMostFurther
+/// others.
+std::optional<std::size_t> FlowTable::place_of(const FurtherValue& value) {
+    const auto found = std::ranges::find(further_, value.name, &Further::title);
+    const auto place = static_cast<std::size_t>(found - further_.begin());
+    if (found == further_.end() && further_.size() == kMostFurther) {
+        return std::nullopt;
+    }
+    if (found == further_.end()) {
+        further_.push_back({.title = value.name, .width = value.name.size(), .is_number = true});
+    }
+    return place;
 }
 
 void FlowTable::widen(const Row& row) {
@@ -283,11 +297,10 @@ void FlowTable::append_cells(std::string& line, const Row& row, std::size_t firs
 }
 
 void FlowTable::append_further(std::string& line, const Row& row) const {
-    static const std::string kNone = "-";
     for (std::size_t place = 0; place < further_.size(); ++place) {
         const bool is_there = place < row.further.size() && !row.further[place].empty();
-        append_cell(line, is_there ? row.further[place] : kNone, further_[place].width,
-                    further_[place].is_number);
+        append_cell(line, is_there ? std::string_view(row.further[place]) : "-",
+                    further_[place].width, further_[place].is_number);
     }
 }
 

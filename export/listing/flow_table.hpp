@@ -91,6 +91,7 @@ private:
     [[nodiscard]] const char* title_of(std::size_t column) const;
     void use(const FlowView& flow);
     void add_further(const std::vector<FurtherValue>& values, Row& row);
+    [[nodiscard]] std::optional<std::size_t> place_of(const FurtherValue& value);
     void widen(const Row& row);
     void print_header();
     void print(const Row& row);

@@ -66,18 +66,28 @@ void ListingRun::list_stream(std::istream& input, const std::string& name) {
 void ListingRun::list_records(IpfixReader& reader) {
     std::size_t tables = 0;
     while (const IpfixRecord* record = reader.next()) {
-        for (; tables < reader.tables().size(); ++tables) {
-            listing_.name_table(reader.tables()[tables]);
-            if (reader.records_before_tables() != 0) {
-                listing_.mix_up_tables();
-            }
-        }
+        name_tables(reader, tables);
         has_records_ = true;
         listing_.add(*record);
     }
     std::erase_if(unknown_, [&reader](const FlowFilter::NamedElement& each) {
         return reader.has_element(each.name);
     });
+}
+
+/// Tells the listing of the tables that the input has named by now.
+///
+/// @param known  of them, from before
+void ListingRun::name_tables(const IpfixReader& reader, std::size_t& known) {
+    if (known == reader.tables().size()) {
+        return;
+    }
+    for (; known < reader.tables().size(); ++known) {
+        listing_.name_table(reader.tables()[known]);
+    }
+    if (reader.records_before_tables() != 0) {
+        listing_.mix_up_tables();
+    }
 }
 
 /// Reports what was not taken of an input.

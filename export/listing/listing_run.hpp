@@ -44,6 +44,7 @@ private:
     [[nodiscard]] ListingResult list_all(const std::function<void()>& read);
     [[nodiscard]] ListingResult read_all(const std::function<void()>& read);
     void list_records(IpfixReader& reader);
+    void name_tables(const IpfixReader& reader, std::size_t& known);
     void warn(const IpfixReader& reader, const std::string& place);
     [[nodiscard]] bool knows_elements() const noexcept { return unknown_.empty() || !has_records_; }
     void note_failure(ListingStatus status, const char* message);

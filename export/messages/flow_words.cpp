@@ -47,7 +47,7 @@ std::optional<FlowEndReason> parse_end_reason(std::string_view text) noexcept {
 
 std::string flow_address_text(const IpAddress& address, const FlowAddress& kind,
                               std::uint8_t version) {
-    const std::string text = address_text(std::span(address).first(version == 4 ? 4 : 16));
+    std::string text = address_text(std::span(address).first(version == 4 ? 4 : 16));
     if (!kind.is_prefix) {
         return text;
     }
