@@ -16,14 +16,44 @@ const CompiledTable& table_of(const void* context) noexcept {
     return *static_cast<const CompiledTable*>(context);
 }
 
-std::uint64_t load_sum(const std::byte* from) noexcept {
-    std::uint64_t sum = 0;
-    std::memcpy(&sum, from, sizeof sum);
-    return sum;
+std::uint64_t load_word(const std::byte* from) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, from, sizeof word);
+    return word;
 }
+void store_word(std::uint64_t word, std::byte* to) noexcept { std::memcpy(to, &word, sizeof word); }
+
+/// A gathered value of distinct(): a hash, and whether the packet has one.
+constexpr std::uint64_t kHasHash = std::uint64_t{1} << 32U;
 
 DistinctCounter& counter_at(std::byte* at) noexcept {
     return *reinterpret_cast<DistinctCounter*>(at);
+}
+
+/// Adds what a packet has to a value.
+void add_number(ValueFunction function, const FieldReader& reader, std::byte* at,
+                std::uint64_t number) noexcept {
+    switch (function) {
+        case ValueFunction::sum:
+            store_word(load_word(at) + number, at);
+            return;
+        case ValueFunction::minimum:
+            reader.put(std::min(reader.get(at), number), at);
+            return;
+        case ValueFunction::maximum:
+            reader.put(std::max(reader.get(at), number), at);
+            return;
+        case ValueFunction::last:
+            reader.put(number, at);
+            return;
+        case ValueFunction::bits:
+            reader.put(reader.get(at) | number, at);
+            return;
+        case ValueFunction::none:
+        case ValueFunction::first:
+        case ValueFunction::distinct:
+            return;
+    }
 }
 
 }  // namespace
@@ -36,12 +66,10 @@ public:
     [[nodiscard]] std::size_t octets() const noexcept override { return table_.key_octets_; }
     void extract(const PacketView& packet, const PacketFields& fields,
                  std::byte* to) const noexcept override {
-        for (std::size_t at = 0; at < table_.key_octets_; at += sizeof(std::uint64_t)) {
-            std::memset(to + at, 0, sizeof(std::uint64_t));
-        }
-        const PacketAtHand at_hand = table_.at_hand(table_.key_need_, packet, fields);
-        for (const KeyPart& part : table_.key_parts_) {
-            part.reader.write(at_hand, to + part.to);
+        if (table_.packets_ == TablePackets::gathered) {
+            std::memcpy(to, packet.captured.data(), table_.key_octets_);
+        } else {
+            table_.write_key(packet, fields, to);
         }
     }
     [[nodiscard]] bool has_sides() const noexcept override { return !table_.sides_.empty(); }
@@ -58,7 +86,7 @@ private:
 
 CompiledTable::CompiledTable(const TableDeclaration& declaration, std::span<const OwnField> own,
                              const TableUse& use)
-    : declaration_(declaration), parse_(use.parse), seed_(use.seed) {
+    : declaration_(declaration), parse_(use.parse), seed_(use.seed), packets_(use.packets) {
     TableCompiler(*this, own).compile();
     if (key_octets_ != 0) {
         extractor_ = std::make_unique<Extractor>(*this);
@@ -85,17 +113,65 @@ bool CompiledTable::has_fields(const PacketView& packet,
         own_readers_, [&at_hand](const FieldReader& reader) { return reader.is_there(at_hand); });
 }
 
+void CompiledTable::write_key(const PacketView& packet, const PacketFields& fields,
+                              std::byte* to) const noexcept {
+    for (std::size_t at = 0; at < key_octets_; at += sizeof(std::uint64_t)) {
+        std::memset(to + at, 0, sizeof(std::uint64_t));
+    }
+    const PacketAtHand at_hand = this->at_hand(key_need_, packet, fields);
+    for (const KeyPart& part : key_parts_) {
+        part.reader.write(at_hand, to + part.to);
+    }
+}
+
+void CompiledTable::gather(const PacketView& packet, const PacketFields& fields,
+                           std::byte* to) const noexcept {
+    if (key_octets_ != 0) {
+        write_key(packet, fields, to);
+    }
+    if (values_.empty()) {
+        return;
+    }
+    std::byte* at = to + key_octets_;
+    const PacketAtHand at_hand = this->at_hand(values_need_, packet, fields);
+    for (const Value& value : values_) {
+        if (value.function == ValueFunction::distinct) {
+            const auto hash = value.reader.hash(at_hand, seed_);
+            store_word(hash ? kHasHash | *hash : 0, at);
+        } else {
+            store_word(value.reader.number(at_hand), at);
+        }
+        at += kGatheredValue;
+    }
+}
+
+template <class NumberOf>
+void CompiledTable::begin_values(std::byte* group, NumberOf number_of) const noexcept {
+    for (std::size_t place = 0; place < values_.size(); ++place) {
+        const Value& value = values_[place];
+        if (value.function == ValueFunction::minimum) {
+            value.reader.put(value.reader.largest(), group + value.to);
+        } else if (value.function == ValueFunction::first) {
+            value.reader.put(number_of(place), group + value.to);
+        }
+    }
+}
+
 void CompiledTable::begin(const void* context, std::byte* group, const PacketView& packet,
                           const PacketFields& fields) noexcept {
     const CompiledTable& table = table_of(context);
     const PacketAtHand at_hand = table.at_hand(table.values_need_, packet, fields);
-    for (const Value& value : table.values_) {
-        if (value.function == ValueFunction::minimum) {
-            value.reader.put(value.reader.largest(), group + value.to);
-        } else if (value.function == ValueFunction::first) {
-            value.reader.put(value.reader.number(at_hand), group + value.to);
-        }
-    }
+    table.begin_values(group, [&table, &at_hand](std::size_t place) {
+        return table.values_[place].reader.number(at_hand);
+    });
+}
+
+void CompiledTable::begin_gathered(const void* context, std::byte* group, const PacketView& packet,
+                                   const PacketFields& /*fields*/) noexcept {
+    const CompiledTable& table = table_of(context);
+    const std::byte* const values = packet.captured.data() + table.key_octets_;
+    table.begin_values(
+        group, [values](std::size_t place) { return load_word(values + place * kGatheredValue); });
 }
 
 void CompiledTable::add(const void* context, std::byte* group, const PacketView& packet,
@@ -103,40 +179,30 @@ void CompiledTable::add(const void* context, std::byte* group, const PacketView&
     const CompiledTable& table = table_of(context);
     const PacketAtHand at_hand = table.at_hand(table.values_need_, packet, fields);
     for (const Value& value : table.values_) {
-        table.add(value, group, at_hand);
+        std::byte* const at = group + value.to;
+        if (value.function == ValueFunction::distinct) {
+            if (const auto hash = value.reader.hash(at_hand, table.seed_)) {
+                counter_at(at).add(*hash);
+            }
+        } else if (value.function != ValueFunction::first) {
+            add_number(value.function, value.reader, at, value.reader.number(at_hand));
+        }
     }
 }
 
-void CompiledTable::add(const Value& value, std::byte* group,
-                        const PacketAtHand& packet) const noexcept {
-    std::byte* const at = group + value.to;
-    const FieldReader& reader = value.reader;
-    switch (value.function) {
-        case ValueFunction::sum: {
-            const std::uint64_t sum = load_sum(at) + reader.number(packet);
-            std::memcpy(at, &sum, sizeof sum);
-            return;
+void CompiledTable::add_gathered(const void* context, std::byte* group, const PacketView& packet,
+                                 const PacketFields& /*fields*/) noexcept {
+    const CompiledTable& table = table_of(context);
+    const std::byte* from = packet.captured.data() + table.key_octets_;
+    for (const Value& value : table.values_) {
+        std::byte* const at = group + value.to;
+        const std::uint64_t word = load_word(from);
+        from += kGatheredValue;
+        if (value.function != ValueFunction::distinct) {
+            add_number(value.function, value.reader, at, word);
+        } else if ((word & kHasHash) != 0) {
+            counter_at(at).add(static_cast<std::uint32_t>(word));
         }
-        case ValueFunction::minimum:
-            reader.put(std::min(reader.get(at), reader.number(packet)), at);
-            return;
-        case ValueFunction::maximum:
-            reader.put(std::max(reader.get(at), reader.number(packet)), at);
-            return;
-        case ValueFunction::last:
-            reader.put(reader.number(packet), at);
-            return;
-        case ValueFunction::bits:
-            reader.put(reader.get(at) | reader.number(packet), at);
-            return;
-        case ValueFunction::distinct:
-            if (const auto hash = reader.hash(packet, seed_)) {
-                counter_at(at).add(*hash);
-            }
-            return;
-        case ValueFunction::none:
-        case ValueFunction::first:
-            return;
     }
 }
 

@@ -24,12 +24,19 @@
 
 namespace tributary {
 
+/// What a table's key and values are read from.
+enum class TablePackets : std::uint8_t {
+    whole,     ///< packets, as an input path has them
+    gathered,  ///< what gather() has taken of them: `captured` of their views are its octets
+};
+
 /// What a table is compiled for.
 struct TableUse {
     ParseOptions parse{};  ///< of the packets that it accounts
     /// Of the hashes by which distinct values are counted: random, so that a sender cannot choose
     /// values that are not counted.
     std::uint64_t seed{};
+    TablePackets packets = TablePackets::whole;
 };
 
 // Numbers of elements under export.enterprise-number. Those of the rows of groups and catalogue are
@@ -57,6 +64,12 @@ static_assert(kFirstOwnElement + OwnField::kSlots * kValueFunctions == 0x4000);
 ///     octets of its field group
 ///     | key: outer IP version? fields ... padding | values, wide ones first | prefix lengths |
 ///     padding |
+///
+/// A table whose packets other threads account gets what it reads of them from gather(), while the
+/// octets of the packet are still there. Key and records are the same either way.
+///
+///     octets that are gathered
+///     | key, as in the group | of each value 8: a number, or a hash and whether it is there |
 ///
 /// @thread  any: it does not change
 class CompiledTable {
@@ -93,6 +106,15 @@ public:
     /// octets do, does not match.
     [[nodiscard]] bool has_fields(const PacketView& packet,
                                   const PacketFields& fields) const noexcept;
+    /// Octets that gather() writes: a multiple of 8, perhaps 0.
+    [[nodiscard]] std::size_t gathered_octets() const noexcept {
+        return key_octets_ + kGatheredValue * values_.size();
+    }
+    /// Takes what key and values read of a packet, beyond its FlowKey, counts and times.
+    ///
+    /// @param packet  a whole one, also if the table is compiled for gathered ones
+    /// @param to      gathered_octets(), aligned to 8
+    void gather(const PacketView& packet, const PacketFields& fields, std::byte* to) const noexcept;
     /// Names of the fields that unified headers do not carry.
     [[nodiscard]] const std::vector<std::string>& fields_beyond_unified_headers() const noexcept {
         return beyond_unified_headers_;
@@ -103,11 +125,17 @@ public:
                       const PacketFields& fields) noexcept;
     static void add(const void* context, std::byte* group, const PacketView& packet,
                     const PacketFields& fields) noexcept;
+    // The same with gathered packets.
+    static void begin_gathered(const void* context, std::byte* group, const PacketView& packet,
+                               const PacketFields& fields) noexcept;
+    static void add_gathered(const void* context, std::byte* group, const PacketView& packet,
+                             const PacketFields& fields) noexcept;
     static void finish(const void* context, std::byte* group) noexcept;
 
 private:
     friend class TableCompiler;
     class Extractor;
+    static constexpr std::size_t kGatheredValue = sizeof(std::uint64_t);
 
     /// A field of the key's extension.
     struct KeyPart {
@@ -141,11 +169,18 @@ private:
                     packet, fields, parse_,
                     need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport)};
     }
-    void add(const Value& value, std::byte* group, const PacketAtHand& packet) const noexcept;
+    void write_key(const PacketView& packet, const PacketFields& fields,
+                   std::byte* to) const noexcept;
+    /// Begins the values of a record.
+    ///
+    /// @param number_of  of a place in values_, what the record's first packet has
+    template <class NumberOf>
+    void begin_values(std::byte* group, NumberOf number_of) const noexcept;
 
     TableDeclaration declaration_;
     ParseOptions parse_;
     std::uint64_t seed_;
+    TablePackets packets_;
     KeyDescriptor key_{};
     std::unique_ptr<Extractor> extractor_;
     std::size_t key_octets_{};

@@ -601,8 +601,9 @@ void TableCompiler::finish_group() {
     group.context = &table_;
     group.key_octets = static_cast<std::uint16_t>(table_.key_octets_);
     if (group.octets > table_.key_octets_) {
-        group.begin = &CompiledTable::begin;
-        group.add = &CompiledTable::add;
+        const bool is_gathered = table_.packets_ == TablePackets::gathered;
+        group.begin = is_gathered ? &CompiledTable::begin_gathered : &CompiledTable::begin;
+        group.add = is_gathered ? &CompiledTable::add_gathered : &CompiledTable::add;
         group.finish = &CompiledTable::finish;
     }
     const auto is_outer = [](const Entry& entry) { return is_outer_address(entry.field); };

@@ -22,6 +22,11 @@ enum class TableSpread : std::uint8_t {
     key,    ///< that which owns the key: a flow has one record
 };
 
+/// Queues of all inputs, with a table that is spread by key: each sends to each other by a ring of
+/// its own. More would take rings in the thousands, and each thread would look into as many of them
+/// as there are queues whenever it polls.
+inline constexpr std::size_t kMostQueuesBetween = 32;
+
 /// A table of flows as a user declares it. docs/fields.md has the fields that keys and values name.
 struct TableDeclaration {
     std::string name;    ///< a small letter, then small letters, digits and '-'; not "main"
