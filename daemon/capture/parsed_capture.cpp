@@ -28,10 +28,12 @@ namespace {
 static_assert(ParsedFrameSource<ParsedCaptureShare>);
 
 ParsedCapture::ParsedCapture(CaptureFiles& files, std::uint16_t workers,
-                             InterfaceIndex ingress_interface, const ParseOptions& options)
+                             InterfaceIndex ingress_interface, const ParseOptions& options,
+                             bool is_numbered)
     : files_(files),
       workers_(workers),
       options_(options),
+      is_numbered_(is_numbered),
       source_(files, counters_, ingress_interface) {
     for (Batch& batch : batches_) {
         batch.workers.resize(workers);
@@ -131,6 +133,7 @@ void ParsedCapture::fill(Batch& batch) noexcept {
             break;
         }
     }
+    batch.next_number = next_number_;
     batch.capture = source_.capture();
     batch.is_last = source_.exhausted();
     batch.unknown_interface = counters_.unknown_interface.read() - unknown;
@@ -150,6 +153,12 @@ void ParsedCapture::parse(const FrameBurst& burst) noexcept {
         frame->has_bad_time = (bad_times & 1U) != 0;
         bad_times >>= 1U;
         ++frame;
+    }
+    if (is_numbered_) {
+        for (Frame& parsed : std::span(burst_).first(burst.frames.size())) {
+            parsed.number = next_number_;
+            ++next_number_;
+        }
     }
 }
 
@@ -175,7 +184,11 @@ std::size_t ParsedCapture::distribute(Batch& batch, std::size_t count) noexcept 
 
 ParsedFrames ParsedCaptureShare::receive() noexcept {
     if (batch_ == nullptr && !begin_batch()) {
-        return {.frames = {}, .now = now_, .owner = &copies_};
+        return {.frames = {},
+                .now = now_,
+                .owner = &copies_,
+                .numbers = capture_.is_numbered() ? numbers_.data() : nullptr,
+                .next_number = next_number_};
     }
     const std::size_t count = std::min(frames_.size(), burst_.size());
     std::uint64_t bad_times = 0;
@@ -183,10 +196,20 @@ ParsedFrames ParsedCaptureShare::receive() noexcept {
         burst_[i] = &frames_[i].parsed;
         bad_times += frames_[i].has_bad_time ? 1 : 0;
     }
+    ParsedFrames taken{.frames = std::span(burst_).first(count), .now = {}, .owner = &copies_};
+    if (capture_.is_numbered()) {
+        for (std::size_t i = 0; i < count; ++i) {
+            numbers_[i] = frames_[i].number;
+        }
+        taken.numbers = numbers_.data();
+        next_number_ = count < frames_.size() ? frames_[count].number : batch_->next_number;
+        taken.next_number = next_number_;
+    }
     frames_ = frames_.subspan(count);
     counters_.bad_timestamp.add(bad_times);
     now_ = frames_.empty() ? batch_->now : burst_[count - 1]->packet.clock;
-    return {.frames = std::span(burst_).first(count), .now = now_, .owner = &copies_};
+    taken.now = now_;
+    return taken;
 }
 
 bool ParsedCaptureShare::begin_batch() noexcept {

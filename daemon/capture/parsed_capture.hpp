@@ -48,9 +48,14 @@ public:
     /// Frames of one worker in a batch at most.
     static constexpr std::size_t kFramesOfWorker = 8 * kBurstPackets;
 
+    /// Frames of one worker, at most, between the slowest worker and one that waits for a batch or
+    /// reads one: those of kBatches, and of one more that is read ahead.
+    static constexpr std::size_t kMostFramesBetween = (kBatches + 1) * kFramesOfWorker;
+
     struct alignas(64) Frame {  // no cache line has parts of two workers' frames
         ParsedFrame parsed;
         bool has_bad_time = false;  ///< its time was replaced
+        std::uint64_t number = 0;   ///< of the frame, if frames are numbered
     };
     /// A worker's frames in the order in which they were captured. They lie one behind the other,
     /// so that the processor fetches them in time from the caches of the core that parsed them.
@@ -63,7 +68,8 @@ public:
         Timestamp now;                        ///< the clock after all frames
         std::uint64_t unknown_interface = 0;  ///< for the counters of worker 0
         std::uint64_t unknown_interface_octets = 0;
-        bool is_last = false;  ///< no further batch comes
+        std::uint64_t next_number = 0;  ///< of the first frame behind it, if frames are numbered
+        bool is_last = false;           ///< no further batch comes
 
     private:
         friend class ParsedCapture;
@@ -73,10 +79,12 @@ public:
 
     /// @param files    of one worker; outlives the capture
     /// @param workers  at least 1
+    /// @param is_numbered  bursts have the numbers of their frames (FrameBurst::numbers), from 0 in
+    ///                     the order of the capture
     /// @errors         std::bad_alloc
     /// @cost           kBatches * kFramesOfWorker * sizeof(Frame) octets for each worker, 0.8 MB
     ParsedCapture(CaptureFiles& files, std::uint16_t workers, InterfaceIndex ingress_interface,
-                  const ParseOptions& options);
+                  const ParseOptions& options, bool is_numbered = false);
 
     /// The batch with this number, for a worker that has passed those before it.
     ///
@@ -88,6 +96,7 @@ public:
     /// The worker has passed the batch with this number, and no longer uses it.
     void leave(std::size_t number) noexcept;
 
+    [[nodiscard]] bool is_numbered() const noexcept { return is_numbered_; }
     /// The frames of a worker, which the worker may change, in the batch with this number.
     [[nodiscard]] std::span<Frame> frames(std::size_t number, std::uint16_t worker) noexcept {
         WorkerFrames& frames = batches_[number % kBatches].workers[worker];
@@ -106,11 +115,13 @@ private:
     CaptureFiles& files_;
     const std::uint16_t workers_;
     const ParseOptions options_;
+    const bool is_numbered_;
 
     // Of the worker that reads.
     CaptureCounters counters_;
     CaptureSource source_;
     std::array<Frame, kBurstPackets> burst_;  ///< parsed, before it is distributed
+    std::uint64_t next_number_ = 0;           ///< of a frame
 
     std::mutex mutex_;
     std::condition_variable change_;  ///< a batch was read or has been passed by all
@@ -162,6 +173,8 @@ private:
     bool has_ended_ = false;
     CopiedPackets copies_;
     std::array<ParsedFrame*, kBurstPackets> burst_;
+    std::array<std::uint64_t, kBurstPackets> numbers_;  ///< of these, if frames are numbered
+    std::uint64_t next_number_ = 0;                     ///< as in ParsedFrames
 };
 
 }  // namespace tributary

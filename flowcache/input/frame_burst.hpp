@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "flowcache/input/kept_packet.hpp"
@@ -25,6 +26,12 @@ struct FrameBurst {
     PacketMask metered{};      ///< parsed, and accounted in a flow
     PacketMask kept{};         ///< by a stage, which gives them back later
     PacketMask forwarded{};    ///< taken by a stage that sends them on
+
+    /// Of a capture that several workers share, if its packets are numbered: the number of each
+    /// frame. A worker's numbers rise, and no two packets have the same. nullptr: there are none.
+    const std::uint64_t* numbers = nullptr;
+    /// With `numbers`: all packets of this worker that come later have this number or a higher one.
+    std::uint64_t next_number{};
 
     /// @param frame  one of `frames`
     [[nodiscard]] std::size_t index_of(const PacketView& frame) const noexcept {

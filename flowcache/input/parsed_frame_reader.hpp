@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "flowcache/input/frame_burst.hpp"
@@ -26,9 +27,11 @@ struct ParsedFrame {
 
 /// A burst of them.
 struct ParsedFrames {
-    std::span<ParsedFrame* const> frames;  ///< at most kBurstPackets, of this reader alone
-    Timestamp now;                         ///< as in FrameBurst
-    FrameOwner* owner = nullptr;           ///< as in FrameBurst
+    std::span<ParsedFrame* const> frames;    ///< at most kBurstPackets, of this reader alone
+    Timestamp now;                           ///< as in FrameBurst
+    FrameOwner* owner = nullptr;             ///< as in FrameBurst
+    const std::uint64_t* numbers = nullptr;  ///< as in FrameBurst
+    std::uint64_t next_number{};             ///< as in FrameBurst
 };
 
 /// Where parsed frames come from. The source owns them from receive() to release(); until then the
@@ -58,7 +61,9 @@ public:
         }
         ParsedBurst parsed{.burst = {.frames = std::span(packets_).first(count),
                                      .now = source.now,
-                                     .owner = source.owner},
+                                     .owner = source.owner,
+                                     .numbers = source.numbers,
+                                     .next_number = source.next_number},
                            .packets = {},
                            .received = count};
         FrameBurst& burst = parsed.burst;

@@ -66,7 +66,9 @@ public:
         ParsedBurst parsed{.burst = {.frames = std::span(packets_).first(tally.packets),
                                      .now = clock_.now(),
                                      .not_sampled = tally.not_sampled,
-                                     .ignored = tally.ignored},
+                                     .ignored = tally.ignored,
+                                     .numbers = share_.is_numbered ? numbers_.data() : nullptr,
+                                     .next_number = next_number_},
                            .packets = {},
                            .received = tally.received};
         add_metered(parsed.burst, keyed);
@@ -177,15 +179,19 @@ private:
         if (plain == mask_of_all(read) && bad == 0 && share_.is_everything()) [[likely]] {
             tally.received += count;
             tally.packets += count;
+        } else if (share_.is_numbered) {
+            sort_out<true>(count, bad, tally);
         } else {
-            sort_out(count, bad, tally);
+            sort_out<false>(count, bad, tally);
         }
+        next_number_ += count;
         tally.has_records = true;
         record_ += count * record_bytes_;
         records_left_ -= count;
     }
 
     /// Keeps of the last `count` records those that are for this reader, and counts what they are.
+    template <bool kIsNumbered>
     void sort_out(std::size_t count, PacketMask bad, Tally& tally) noexcept {
         const std::size_t first = tally.packets;
         for (std::size_t i = 0; i < count; ++i, bad >>= 1U) {
@@ -205,6 +211,9 @@ private:
             }
             fields_[tally.packets] = fields;
             packets_[tally.packets] = packets_[first + i];
+            if constexpr (kIsNumbered) {
+                numbers_[tally.packets] = next_number_ + i;
+            }
             ++tally.packets;
         }
     }
@@ -228,8 +237,10 @@ private:
     const std::byte* record_ = nullptr;   ///< the next one of the frame that was begun
     std::size_t records_left_ = 0;        ///< in that frame
     std::size_t record_bytes_ = unified_header::kRecordBytes;  ///< of that frame's version
+    std::uint64_t next_number_ = 0;  ///< records read so far, of all workers
     std::array<PacketView, kBurstPackets> packets_;
     std::array<PacketFields, kBurstPackets> fields_;
+    std::array<std::uint64_t, kBurstPackets> numbers_;  ///< of packets_, with `is_numbered`
 };
 
 }  // namespace tributary

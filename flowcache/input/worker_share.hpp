@@ -41,6 +41,8 @@ namespace tributary {
 struct WorkerShare {
     std::uint16_t worker = 0;  ///< below `workers`
     std::uint16_t workers = 1;
+    bool is_numbered = false;  ///< bursts have the numbers of their packets (FrameBurst::numbers);
+                               ///< with more than one worker
 
     [[nodiscard]] bool is_everything() const noexcept { return workers == 1; }
     [[nodiscard]] bool has_packets_without_flow() const noexcept { return worker == 0; }

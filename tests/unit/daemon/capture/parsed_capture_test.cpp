@@ -169,6 +169,54 @@ TEST_CASE("ParsedCapture: each frame is one worker's, both directions meet, in o
     CHECK(frames == 2 * kHosts + 1);
 }
 
+TEST_CASE("ParsedCapture: numbers of frames are those of the capture, for each worker",
+          "[daemon][unit]") {
+    constexpr std::uint16_t kWorkers = 3;
+    constexpr std::uint32_t kFrames = 5000;
+    const NamelessFile file{many_frames(kFrames)};
+    const bool is_numbered = GENERATE(true, false);
+    CaptureFiles files{{file.path()}, 1};
+    ParsedCapture parsed{files, kWorkers, kInterface, {}, is_numbered};
+    std::array<CaptureCounters, kWorkers> counters;
+    std::array<std::vector<std::uint64_t>, kWorkers> numbers;
+    std::array<bool, kWorkers> are_good{};
+    {
+        std::vector<std::jthread> threads;
+        for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
+            threads.emplace_back([&, worker] {
+                ParsedCaptureShare share{parsed, counters[worker], worker};
+                bool is_good = true;
+                std::uint64_t least = 0;
+                while (!share.exhausted()) {
+                    const ParsedFrames burst = share.receive();
+                    is_good = is_good && (burst.numbers != nullptr) == is_numbered;
+                    for (std::size_t i = 0; is_numbered && i < burst.frames.size(); ++i) {
+                        const std::uint64_t number = burst.numbers[i];
+                        numbers[worker].push_back(number);
+                        is_good = is_good && number >= least && number < burst.next_number;
+                        // A frame that is a packet ends with its number.
+                        const auto octets = burst.frames[i]->packet.captured.last(4);
+                        is_good =
+                            is_good && (number % 97 == 5 ||
+                                        std::to_integer<std::uint64_t>(octets[3]) +
+                                                256 * std::to_integer<std::uint64_t>(octets[2]) ==
+                                            number);
+                    }
+                    least = burst.next_number;
+                    share.release();
+                }
+                are_good[worker] = is_good && least == (is_numbered ? kFrames : 0);
+            });
+        }
+    }
+    CHECK(are_good == std::array<bool, kWorkers>{true, true, true});
+    std::size_t count = 0;
+    for (const std::vector<std::uint64_t>& own : numbers) {
+        count += own.size();
+    }
+    CHECK(count == (is_numbered ? kFrames : 0));
+}
+
 TEST_CASE("ParsedCapture: workers at once, see the same of a mapped file, a pipe and a stream",
           "[daemon][unit]") {
     const Bytes first = many_frames(20'000);

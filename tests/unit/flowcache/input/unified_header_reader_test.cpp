@@ -298,6 +298,35 @@ TEST_CASE("UnifiedHeaderReader: workers share the packets of a stream, all have 
     CHECK(received == 302);
 }
 
+TEST_CASE("UnifiedHeaderReader: numbers of packets are those of the stream, for each worker",
+          "[flowcache][unit]") {
+    constexpr std::uint16_t kWorkers = 3;
+    std::size_t metered = 0;
+    for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
+        Fixture fixture({.worker = worker, .workers = kWorkers, .is_numbered = true});
+        fixture.source.add({unified_frame(told(0, 200)), unified_frame(told(200, 101), 200)});
+        std::uint64_t least = 0;
+        while (!fixture.path.ended()) {
+            const ParsedBurst parsed = fixture.step();
+            REQUIRE(parsed.burst.numbers != nullptr);
+            for (const KeyedPacket& packet : parsed.packets) {
+                const std::uint64_t number =
+                    parsed.burst.numbers[parsed.burst.index_of(*packet.packet)];
+                CHECK(number == packet.packet->wire_bytes - 1000);
+                CHECK(number >= least);
+                CHECK(number < parsed.burst.next_number);
+            }
+            least = parsed.burst.next_number;
+            metered += parsed.packets.size();
+        }
+        CHECK(least == 301);
+    }
+    CHECK(metered == 301);
+    Fixture without;
+    without.source.add({unified_frame(told(0, 1))});
+    CHECK(without.step().burst.numbers == nullptr);
+}
+
 TEST_CASE("UnifiedHeaderReader: records that never came are counted, of streams that are followed",
           "[flowcache][unit]") {
     Fixture fixture;
