@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -55,22 +56,34 @@ std::uint16_t walkers_of(const Config& config) {
     return is_parsed_for_all(config) ? std::uint16_t{1} : config.read.queues;
 }
 
+/// How packets come to the workers that own their keys.
+TableSpreading spreading_of(const Config& config) {
+    // Rings never fill while ParsedCapture makes a worker wait; the other workers never wait but
+    // for room in rings.
+    constexpr std::size_t kBesideBatches = 1024;
+    const std::size_t slots =
+        is_parsed_for_all(config) ? ParsedCapture::kMostFramesBetween + 1 : kBesideBatches;
+    return {.queues = config.read.queues,
+            .order = SpreadOrder::capture,
+            .slots = static_cast<std::uint32_t>(std::bit_ceil(slots))};
+}
+
 /// One worker's source with its counters and its frame stages.
 struct OfflineSource {
     /// @param parsed  the frames of all workers; nullptr: this worker walks the files
-    OfflineSource(CaptureFiles& files, ParsedCapture* parsed, std::uint16_t worker,
+    /// @param share   which worker it is; whether packets are numbered
+    OfflineSource(CaptureFiles& files, ParsedCapture* parsed, const WorkerShare& share,
                   const Config& config, PacketSelector* filter)
         : stages(config.flows,
                  {.one_in = config.read.sampling, .method = config.read.sampling_method}, filter,
                  FragmentTable::kMostSets) {
         if (parsed != nullptr) {
-            auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, worker,
+            auto& own = source.emplace<ParsedCaptureShare>(*parsed, counters, share.worker,
                                                            config.read.kept_buffers);
             reader = std::make_unique<ParsedFrameReader<ParsedCaptureShare>>(
                 own, stages.parts(parse_of(config)));
         } else if (config.read.parse == ParseMode::unified_header) {
-            auto& own = source.emplace<CaptureSource>(files, counters, worker);
-            const WorkerShare share{.worker = worker, .workers = files.workers()};
+            auto& own = source.emplace<CaptureSource>(files, counters, share.worker);
             reader = std::make_unique<UnifiedHeaderReader<CaptureSource, PacketTimes>>(own, share);
         } else {
             auto& own = source.emplace<CaptureSource>(files, counters,
@@ -143,7 +156,8 @@ public:
           tables_({.declarations = config.tables,
                    .own = config.fields,
                    .main = config.flows,
-                   .parse = parse_of(config)}) {
+                   .parse = parse_of(config),
+                   .spreading = spreading_of(config)}) {
         if (filter_ != nullptr) {
             spdlog::info("the filter is {}", filter_->execution());
         }
@@ -160,11 +174,15 @@ public:
         if (is_parsed_for_all(config)) {
             parsed_ = std::make_unique<ParsedCapture>(files_, config.read.queues,
                                                       InterfaceIndex{config.read.interface_index},
-                                                      parse_of(config));
+                                                      parse_of(config), tables_.has_exchanges());
         }
         for (std::uint16_t worker = 0; worker < config.read.queues; ++worker) {
-            sources_.push_back(std::make_unique<OfflineSource>(files_, parsed_.get(), worker,
-                                                               config, filter_.get()));
+            sources_.push_back(
+                std::make_unique<OfflineSource>(files_, parsed_.get(),
+                                                WorkerShare{.worker = worker,
+                                                            .workers = config.read.queues,
+                                                            .is_numbered = tables_.has_exchanges()},
+                                                config, filter_.get()));
             queues.push_back(
                 make_queue_worker(*sources_.back()->reader,
                                   {.flows = config.flows,
@@ -197,7 +215,10 @@ public:
     OfflineRun(const OfflineRun&) = delete;
     OfflineRun& operator=(const OfflineRun&) = delete;
     /// No worker waits any longer for another one, which may never have started.
-    ~OfflineRun() { files_.abandon(); }
+    ~OfflineRun() {
+        files_.abandon();
+        tables_.abandon();
+    }
 
     /// @param interrupted  the signal that came before; 0: none
     /// @return             the signal that ended the run early; 0: none

@@ -118,7 +118,8 @@ public:
           tables_({.declarations = config.tables,
                    .own = config.fields,
                    .main = config.flows,
-                   .parse = parse_of_tables(config)}),
+                   .parse = parse_of_tables(config),
+                   .spreading = {.queues = plan_.queues.size()}}),
           filters_(wanted_filters(config, tables_)),
           eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
@@ -132,6 +133,11 @@ public:
         }
         make_pipeline();
     }
+
+    Probe(const Probe&) = delete;
+    Probe& operator=(const Probe&) = delete;
+    /// No input thread waits any longer for another one, which may never have started.
+    ~Probe() { tables_.abandon(); }
 
     /// Polls until a signal or a final export failure ends it. @return  exit code
     int run() {
@@ -157,7 +163,7 @@ private:
         reserve_.fill();
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             ports_[input]->start();
-            std::ranges::move(ports_[input]->idle_waits(cores_.back_off),
+            std::ranges::move(ports_[input]->idle_waits(cores_.back_off, tables_.has_exchanges()),
                               std::back_inserter(places_.idle_waits));
             log_split_tables(input);
             const auto warning =
@@ -324,8 +330,8 @@ private:
                 make_queue_worker(*queues_[queue].reader, parts, hasher,
                                   tables_.add_queue({.numa_node = parts.numa_node}, hasher)));
             cache_bytes += queue_memory(parts).front();
-            for (const auto& [cache, ring] : plan_.tables) {
-                cache_bytes += cache;
+            for (const TableMemory& table : plan_.tables) {
+                cache_bytes += table.cache;
             }
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
@@ -408,6 +414,8 @@ private:
                 part.used = share_of(part.octets, cache_fill(part.node));
             } else if (part.part == kTableRings) {
                 part.used = share_of(part.octets, table_fill(part.node, &TableSet::rings));
+            } else if (part.part == kTableInboxes) {
+                part.used = share_of(part.octets, table_fill(part.node, &TableSet::inboxes));
             } else if (part.part == kTableCaches) {
                 part.used = share_of(part.octets, table_fill(part.node, &TableSet::flows));
             }

@@ -33,21 +33,26 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
         const auto [cache, ring] = queue_memory({.flows = config.flows, .layout = layout});
         add(kFlowCaches, queue.node, cache);
         add(kRecordRings, queue.node, ring);
-        for (const auto& [table_cache, table_ring] : plan.tables) {
-            add(kTableCaches, queue.node, table_cache);
-            add(kTableRings, queue.node, table_ring);
+        for (const TableMemory& table : plan.tables) {
+            add(kTableCaches, queue.node, table.cache);
+            add(kTableRings, queue.node, table.ring);
+            if (table.inbox > 0) {
+                add(kTableInboxes, queue.node, table.inbox);
+            }
         }
     }
     add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
 }
 
+/// @param queues  of all inputs
 /// @return  empty also where a declaration is no table, which the checks of the configuration tell
-std::vector<std::array<std::size_t, 2>> memory_of_tables(const Config& config) {
+std::vector<TableMemory> memory_of_tables(const Config& config, std::size_t queues) {
     try {
         return TableSet({.declarations = config.tables,
                          .own = config.fields,
                          .main = config.flows,
-                         .parse = parse_options(config.flows, ParseMode::full, 0)})
+                         .parse = parse_options(config.flows, ParseMode::full, 0),
+                         .spreading = {.queues = queues}})
             .memory();
     } catch (const TableError&) {
         return {};
@@ -71,7 +76,7 @@ ProbePlan plan_probe(const Config& config) {
         }
     }
     plan.pools = plan_pools(plan.inputs, plan.nodes);
-    plan.tables = memory_of_tables(config);
+    plan.tables = memory_of_tables(config, plan.queues.size());
     return plan;
 }
 

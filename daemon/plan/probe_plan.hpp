@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "daemon/machine/placement.hpp"
 #include "daemon/machine/topology.hpp"
 #include "daemon/port/packet_pool.hpp"
+#include "daemon/table/table_memory.hpp"
 
 namespace tributary {
 
@@ -27,9 +27,8 @@ struct ProbePlan {
     std::vector<PoolSize> pools;
     std::vector<std::optional<PoolSize>> heads;  ///< one per input, if it needs head buffers
     std::vector<QueueToPlace> queues;            ///< in the order of inputs and their queues
-    /// Octets of cache and ring that each declared table has in each queue; empty where a
-    /// declaration is no table.
-    std::vector<std::array<std::size_t, 2>> tables;
+    /// What each declared table has in each queue; empty where a declaration is no table.
+    std::vector<TableMemory> tables;
 };
 
 /// @errors  StartupError(78): as eal_device()
@@ -64,6 +63,7 @@ inline constexpr const char* kFlowCaches = "flow caches";
 inline constexpr const char* kRecordRings = "record rings";
 inline constexpr const char* kTableCaches = "caches of tables";
 inline constexpr const char* kTableRings = "rings of tables";
+inline constexpr const char* kTableInboxes = "rings between queues";
 
 /// @return  octets on all nodes
 [[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);

@@ -312,9 +312,9 @@ std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const 
     return interrupts;
 }
 
-std::vector<IdleWait> EthPort::idle_waits(bool shares_core) const {
+std::vector<IdleWait> EthPort::idle_waits(bool shares_core, bool is_sent_to) const {
     std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
-    if (may_have_interrupts()) {
+    if (may_have_interrupts() && !is_sent_to) {
         interrupts = open_interrupts();
     }
     const IdlePlan plan = plan_idle({.poll = input_.poll,

@@ -109,7 +109,9 @@ public:
     /// until the port is gone.
     ///
     /// @param shares_core  CorePlan::back_off
-    [[nodiscard]] std::vector<IdleWait> idle_waits(bool shares_core) const;
+    /// @param is_sent_to   other threads send packets to these threads, which therefore do not wait
+    ///                     for the NIC's interrupt: no packet of theirs wakes one
+    [[nodiscard]] std::vector<IdleWait> idle_waits(bool shares_core, bool is_sent_to = false) const;
     /// @cost  a call into the driver, some microseconds
     /// @thread  any
     [[nodiscard]] NicCounters counters() const;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/table/table_queue.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "daemon/pipeline/record_ring.hpp"
+#include "daemon/table/table_exchange.hpp"
 #include "flowcache/flow_cache.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/with_record_size.hpp"
@@ -13,7 +15,7 @@ namespace tributary {
 namespace {
 
 template <std::size_t kRecordBytes>
-class SizedTableQueue final : public TableQueue {
+class SizedTableQueue : public TableQueue {
 public:
     SizedTableQueue(const TableQueueParts& parts, FlowHasher hasher)
         : table_(parts.table.compiled()),
@@ -29,12 +31,12 @@ public:
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         keyed_.clear();
         if (!packets.empty()) {
-            choose(burst, packets);
+            choose(burst, packets, [this](const KeyedPacket& packet) {
+                keyed_.add(*packet.packet, *packet.fields);
+            });
         }
         const std::span<KeyedPacket> matching = keyed_.finish();
-        if (is_rescheduling_) [[unlikely]] {
-            is_rescheduling_ = !rescheduling_.schedule_some(cache_, kRescheduledAtATime);
-        }
+        go_on_rescheduling();
         counters.matched.add(matching.size());
         cache_.account(matching, sink_);
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
@@ -65,8 +67,17 @@ public:
     [[nodiscard]] RingFill ring() const noexcept override { return ring_.fill(); }
     [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
 
-private:
+protected:
     using Cache = FlowCache<kRecordBytes>;
+
+    [[nodiscard]] KeyedBurst& keyed() noexcept { return keyed_; }
+    [[nodiscard]] Cache& cache() noexcept { return cache_; }
+    [[nodiscard]] RingSink<kRecordBytes>& sink() noexcept { return sink_; }
+    void go_on_rescheduling() noexcept {
+        if (is_rescheduling_) [[unlikely]] {
+            is_rescheduling_ = !rescheduling_.schedule_some(cache_, kRescheduledAtATime);
+        }
+    }
     /// Entries that a change of timeouts visits beside a burst, at a few dozen nanoseconds each.
     static constexpr std::size_t kRescheduledAtATime = 8;
 
@@ -85,8 +96,11 @@ private:
         }
         return passed;
     }
-    /// Adds the packets that match to the burst of the table's own.
-    void choose(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept {
+
+protected:
+    /// Calls `add` with the packets that match.
+    template <class Add>
+    void choose(const FrameBurst& burst, std::span<const KeyedPacket> packets, Add add) noexcept {
         const std::optional<PacketMask> passed = passed_frames(burst);
         if (!passed) [[unlikely]] {
             counters.filter_not_ready.add(packets.size());
@@ -101,13 +115,14 @@ private:
             } else if (has_own && !table_.has_fields(*packet.packet, *packet.fields)) {
                 ++without_field;
             } else {
-                keyed_.add(*packet.packet, *packet.fields);
+                add(packet);
             }
         }
         counters.filtered.add(filtered);
         counters.without_field.add(without_field);
     }
 
+private:
     const CompiledTable& table_;
     const std::deque<FilterSlot>* filters_;
     NumaMemory memory_;
@@ -118,6 +133,113 @@ private:
     std::uint64_t ended_ = 0;  ///< flows, at the last has_work()
     CacheScan rescheduling_;   ///< after a change of timeouts
     bool is_rescheduling_ = false;
+};
+
+/// The part of a table that is spread by key: the records of those keys that this queue owns.
+template <std::size_t kRecordBytes>
+class SpreadTableQueue final : public SizedTableQueue<kRecordBytes>, OrderedExtracts {
+    using Base = SizedTableQueue<kRecordBytes>;
+
+public:
+    SpreadTableQueue(const TableQueueParts& parts, FlowHasher hasher)
+        : Base(parts, hasher),
+          exchange_(*parts.exchange),
+          queue_(parts.queue),
+          is_by_number_(parts.exchange->spreading().order == SpreadOrder::capture),
+          sender_(*parts.exchange, parts.queue),
+          inbox_(*parts.exchange, parts.queue) {
+        if (is_by_number_) {
+            queues().add(queue_, *this);
+        }
+    }
+
+    void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
+        sender_.clear();
+        if (!packets.empty()) {
+            Base::choose(burst, packets, [this, &burst](const KeyedPacket& packet) {
+                const std::uint64_t number =
+                    is_by_number_ ? burst.numbers[burst.index_of(*packet.packet)] : 0;
+                sender_.add(*packet.packet, *packet.fields, number);
+            });
+        }
+        this->counters.matched.add(sender_.count());
+        Base::go_on_rescheduling();
+        if (is_by_number_) {
+            if (queues().is_last(queue_, *this)) {
+                queues().send(queue_, burst.next_number);
+            }
+        } else {
+            this->counters.refused_ring_full.add(sender_.push());
+            queues().set_clock(queue_, burst.now);
+            inbox_.begin_round(burst.now);
+            had_extracts_ = account_extracts();
+            if (!had_extracts_) {
+                Base::cache().expire_some(inbox_.clock(), kExpiryBudget, Base::sink());
+            }
+        }
+        Base::sink().hand_over();
+    }
+    [[nodiscard]] bool has_work() noexcept override {
+        return Base::has_work() || had_extracts_;  // where some came, more may
+    }
+    [[nodiscard]] bool drain(Timestamp now) noexcept override {
+        queues().set_progress(queue_, ExchangeQueues::kEnded);
+        const bool was_last = queues().have_all_ended() || queues().is_abandoned();
+        do {
+            if (!is_by_number_) {
+                inbox_.begin_round(now);
+            }
+        } while (account_extracts());
+        if (!was_last) {
+            Base::sink().hand_over();
+            return false;
+        }
+        return Base::drain(std::max(now, inbox_.clock()));
+    }
+    [[nodiscard]] bool end_some(CacheScan& scan, std::size_t most,
+                                Timestamp now) noexcept override {
+        return Base::end_some(scan, most, std::max(now, inbox_.clock()));
+    }
+
+private:
+    [[nodiscard]] ExchangeQueues& queues() const noexcept { return exchange_.queues(); }
+    [[nodiscard]] std::size_t push_extracts() noexcept override { return sender_.push(); }
+    [[nodiscard]] std::uint64_t first_unsent() const noexcept override {
+        return sender_.first_unsent();
+    }
+    void refuse_unsent() noexcept override {
+        this->counters.refused_ring_full.add(sender_.push());
+        sender_.clear();
+    }
+    /// Accounts what is in the inbox: live of one round, else all whose turn has come.
+    ///
+    /// @return  whether there was something
+    bool account_extracts() noexcept override {
+        bool were_there = false;
+        for (std::size_t count = inbox_.fill(); count > 0; count = inbox_.fill()) {
+            were_there = true;
+            KeyedBurst& keyed = Base::keyed();
+            keyed.clear();
+            for (std::size_t place = 0; place < count; ++place) {
+                keyed.add(inbox_.packet(place), inbox_.fields(place));
+            }
+            Base::cache().account(keyed.finish(), Base::sink());
+            Base::cache().expire_some(inbox_.clock(), kExpiryBudget, Base::sink());
+            inbox_.release();
+        }
+        inbox_.release();
+        if (were_there) {
+            Base::sink().hand_over();
+        }
+        return were_there;
+    }
+
+    TableExchange& exchange_;
+    std::size_t queue_;
+    bool is_by_number_;
+    ExtractSender sender_;
+    ExtractInbox inbox_;
+    bool had_extracts_ = false;  ///< live: in the last round
 };
 
 }  // namespace
@@ -131,6 +253,9 @@ std::array<std::size_t, 2> table_memory(const TableQueueParts& parts) noexcept {
 
 std::unique_ptr<TableQueue> make_table_queue(const TableQueueParts& parts, FlowHasher hasher) {
     return with_record_size(parts.table.layout(), [&](auto size) -> std::unique_ptr<TableQueue> {
+        if (parts.exchange != nullptr) {
+            return std::make_unique<SpreadTableQueue<size()>>(parts, hasher);
+        }
         return std::make_unique<SizedTableQueue<size()>>(parts, hasher);
     });
 }

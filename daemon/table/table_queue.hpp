@@ -24,17 +24,24 @@
 
 namespace tributary {
 
+class TableExchange;
+
 /// What becomes of the metered packets of one queue in one table. Written by the input thread, read
 /// by any.
 ///
 ///     metered = filtered + filter_not_ready + without_field + matched
+///     matched = in records + refused_ring_full     of all queues together, with `spread: key`
+///
+/// With `spread: key` the records are those of keys that the queue owns, whichever queue the
+/// packets came to; the other counters are of its own packets.
 struct TableCounters {
     Counter filtered;          ///< a filter of the table left them out
     Counter filter_not_ready;  ///< they came before its filters could decide
     Counter without_field;     ///< they, or their captured octets, end before a field of the user's
                                ///< own
-    Counter matched;           ///< accounted in a record
-    CacheCounters cache;       ///< of the table's flows
+    Counter matched;           ///< accounted in a record, or refused_ring_full
+    Counter refused_ring_full;  ///< the ring to the queue that owns their key was full
+    CacheCounters cache;        ///< of the table's flows
 };
 
 /// The parts of a TableQueue, which outlive it.
@@ -42,6 +49,10 @@ struct TableQueueParts {
     const DeclaredTable& table;
     /// A packet must pass all of them; nullptr: there are none. Queues share them.
     const std::deque<FilterSlot>* filters = nullptr;
+    /// With `spread: key` and several queues: what they share, with this queue's inbox in it. The
+    /// table is compiled for gathered packets.
+    TableExchange* exchange = nullptr;
+    std::size_t queue = 0;  ///< with an exchange: the number of this one
     std::uint32_t ring_slots = 1U << 13U;
     std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
@@ -52,7 +63,8 @@ struct TableQueueParts {
 /// those of the queue. Virtual calls, one per burst, hide the record size.
 class TableQueue : public TableFlows {
 public:
-    /// Accounts those packets that match, and then ends records that are due.
+    /// Accounts those packets that match, or sends them to the queues that own them and accounts
+    /// what has come from others. Then it ends records that are due.
     ///
     /// @param burst    of the packets
     /// @param packets  that are metered, as BurstStage::on_burst() has them

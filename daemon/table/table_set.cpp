@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "daemon/table/table_exchange.hpp"
 #include "daemon/table/table_stage.hpp"
 #include "flowcache/table/field_reference.hpp"
 
@@ -18,6 +19,30 @@ std::uint64_t random_seed() {
     return std::uint64_t{source()} << kHalf | source();
 }
 
+/// Whether packets of a table go to the queues that own their keys. In the order of a capture those
+/// of all tables do, so that records do not depend on the number of queues.
+bool is_exchanged(const TableSetParts& parts, std::size_t number) {
+    const TableSpreading& spreading = parts.spreading;
+    const bool is_chosen = parts.declarations[number].spread == TableSpread::key;
+    const bool is_offline =
+        spreading.order == SpreadOrder::capture && spreading.queues <= kMostQueuesBetween;
+    return spreading.queues > 1 && (is_chosen || is_offline);
+}
+
+/// @errors  TableError
+TableUse use_of(const TableSetParts& parts, std::size_t number) {
+    const bool is_gathered = is_exchanged(parts, number);
+    if (is_gathered && parts.spreading.queues > kMostQueuesBetween) {
+        throw TableError("spread: key takes a ring from each queue to each other, for at most " +
+                         std::to_string(kMostQueuesBetween) + " queues; there are " +
+                         std::to_string(parts.spreading.queues) +
+                         ": use fewer queues, or spread: queue");
+    }
+    return {.parse = parts.parse,
+            .seed = random_seed(),
+            .packets = is_gathered ? TablePackets::gathered : TablePackets::whole};
+}
+
 std::string path_of(const char* list, std::size_t index, const char* key) {
     return std::string(list) + "." + std::to_string(index) + "." + key;
 }
@@ -25,9 +50,13 @@ std::string path_of(const char* list, std::size_t index, const char* key) {
 }  // namespace
 
 /// @param number  of the declaration, from 0
-TableSet::Table::Table(const TableSetParts& parts, std::size_t number)
-    : declared(parts.declarations[number], parts.own, {.parse = parts.parse, .seed = random_seed()},
-               parts.main, number + 1) {
+TableSet::Table::Table(const TableSetParts& parts, std::size_t number,
+                       ExchangeQueues& queues_between)
+    : declared(parts.declarations[number], parts.own, use_of(parts, number), parts.main,
+               number + 1) {
+    if (is_exchanged(parts, number)) {
+        exchange = std::make_unique<TableExchange>(declared, parts.spreading, queues_between);
+    }
     const auto add = [this](std::string path, const std::string& expression) {
         if (!expression.empty()) {
             filters.push_back(
@@ -40,10 +69,13 @@ TableSet::Table::Table(const TableSetParts& parts, std::size_t number)
     }
 }
 
-TableSet::TableSet(const TableSetParts& parts) {
+TableSet::Table::~Table() = default;
+
+TableSet::TableSet(const TableSetParts& parts)
+    : queues_between_(std::make_unique<ExchangeQueues>(parts.spreading.queues)) {
     for (std::size_t number = 0; number < parts.declarations.size(); ++number) {
         try {
-            tables_.push_back(std::make_unique<Table>(parts, number));
+            tables_.push_back(std::make_unique<Table>(parts, number, *queues_between_));
         } catch (const TableError& error) {
             throw TableError("table " + parts.declarations[number].name + ": " + error.what());
         }
@@ -72,12 +104,24 @@ std::vector<TableFilter> TableSet::filters() const {
     return all;
 }
 
+bool TableSet::has_exchanges() const noexcept {
+    return std::ranges::any_of(tables_,
+                               [](const auto& table) { return table->exchange != nullptr; });
+}
+
+void TableSet::abandon() noexcept { queues_between_->abandon(); }
+
 StageList TableSet::add_queue(const TableQueuePlace& place, FlowHasher hasher) {
     std::vector<std::unique_ptr<BurstStage>> stages;
     for (const auto& table : tables_) {
         const CompiledTable& compiled = table->declared.compiled();
+        if (table->exchange != nullptr) {
+            table->exchange->add_inbox(place.numa_node, place.pages);
+        }
         table->queues.push_back(make_table_queue({.table = table->declared,
                                                   .filters = &table->slots,
+                                                  .exchange = table->exchange.get(),
+                                                  .queue = table->queues.size(),
                                                   .numa_node = place.numa_node,
                                                   .pages = place.pages,
                                                   .when_ring_full = place.when_ring_full},
@@ -119,10 +163,17 @@ bool TableSet::huge_pages() const noexcept {
     });
 }
 
-std::vector<std::array<std::size_t, 2>> TableSet::memory() const {
-    std::vector<std::array<std::size_t, 2>> memory;
+std::vector<TableMemory> TableSet::memory() const {
+    std::vector<TableMemory> memory;
     for (const auto& table : tables_) {
-        memory.push_back(table_memory({.table = table->declared}));
+        const auto [cache, ring] = table_memory({.table = table->declared});
+        const TableExchange* const exchange = table->exchange.get();
+        memory.push_back(
+            {.cache = cache,
+             .ring = ring,
+             .inbox = exchange == nullptr
+                          ? 0
+                          : TableExchange::inbox_bytes(exchange->table(), exchange->spreading())});
     }
     return memory;
 }
@@ -150,6 +201,18 @@ RingFill TableSet::rings(std::size_t queue) const {
     return sum;
 }
 
+RingFill TableSet::inboxes(std::size_t queue) const {
+    RingFill sum;
+    for (const auto& table : tables_) {
+        if (table->exchange != nullptr) {
+            const RingFill fill = table->exchange->inbox(queue);
+            sum.records += fill.records;
+            sum.room += fill.room;
+        }
+    }
+    return sum;
+}
+
 std::vector<std::string> TableSet::split_by_queues(bool by_ports) const {
     std::vector<std::string> names;
     for (const auto& table : tables_) {
@@ -157,7 +220,8 @@ std::vector<std::string> TableSet::split_by_queues(bool by_ports) const {
         const bool has_addresses =
             key.source == AddressPrefix{} && key.destination == AddressPrefix{};
         const bool has_ports = key.source_port && key.destination_port;
-        if (!has_addresses || (by_ports && !has_ports)) {
+        const bool is_split = !has_addresses || (by_ports && !has_ports);
+        if (is_split && table->exchange == nullptr) {
             names.push_back(table->declared.compiled().declaration().name);
         }
     }
@@ -173,6 +237,9 @@ void TableSet::read(Ledger& ledger) const {
             table.filter_not_ready += queue->counters.filter_not_ready.read();
             table.without_field += queue->counters.without_field.read();
             table.matched += queue->counters.matched.read();
+            if (tables_[index]->exchange != nullptr) {
+                table.refused["ring_full"] += queue->counters.refused_ring_full.read();
+            }
         }
     }
 }

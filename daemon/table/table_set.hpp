@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,7 +16,9 @@
 #include "daemon/pipeline/ring_fill.hpp"
 #include "daemon/table/declared_table.hpp"
 #include "daemon/table/filter_slot.hpp"
+#include "daemon/table/table_memory.hpp"
 #include "daemon/table/table_queue.hpp"
+#include "daemon/table/table_spreading.hpp"
 #include "export/metering_process.hpp"
 #include "flowcache/input/burst_stage.hpp"
 #include "flowcache/record/options.hpp"
@@ -28,12 +29,18 @@
 
 namespace tributary {
 
+class ExchangeQueues;
+class TableExchange;
+
 /// What the tables of a process are made of.
 struct TableSetParts {
     std::span<const TableDeclaration> declarations;  ///< at most kMostTables
     std::span<const OwnField> own;                   ///< all fields of the user's own
     const FlowCacheOptions& main;                    ///< of the main table
     ParseOptions parse;  ///< of the packets; with own fields of all inputs the same
+    /// Of tables with `spread: key`; in the order of a capture of all tables, with at most
+    /// kMostQueuesBetween queues.
+    TableSpreading spreading{};
 };
 
 /// A filter that the packets of a table must pass.
@@ -70,8 +77,16 @@ public:
     /// in their slots, the table's packets are counted as `filter_not_ready`.
     [[nodiscard]] std::vector<TableFilter> filters() const;
 
-    /// Makes the part of a further queue. @return  the stages that account its packets
+    /// Whether packets go from queue to queue. In the order of a capture they must have numbers
+    /// then.
+    [[nodiscard]] bool has_exchanges() const noexcept;
+    /// Where input threads may not all have started: no queue waits for another one any more.
+    /// @thread  any
+    void abandon() noexcept;
+
+    /// Makes the part of a further queue: of all TableSpreading::queues, before any of them runs.
     ///
+    /// @return  the stages that account its packets
     /// @errors  std::bad_alloc, also MemoryShortage
     [[nodiscard]] StageList add_queue(const TableQueuePlace& place, FlowHasher hasher);
     /// The tables with their parts that were made, for commands.
@@ -80,8 +95,8 @@ public:
     [[nodiscard]] std::vector<RecordSource*> records() const;
     /// Whether all caches got explicit huge pages.
     [[nodiscard]] bool huge_pages() const noexcept;
-    /// Octets of each table's cache and ring in a queue.
-    [[nodiscard]] std::vector<std::array<std::size_t, 2>> memory() const;
+    /// What each table takes in a queue.
+    [[nodiscard]] std::vector<TableMemory> memory() const;
     /// Flows in the caches of a queue's parts, and room for them.
     /// @param queue  in the order of add_queue()
     /// @thread       any
@@ -89,6 +104,9 @@ public:
     /// Records in the rings of a queue's parts, and room for them.
     /// @thread  any
     [[nodiscard]] RingFill rings(std::size_t queue) const;
+    /// Extracts in the inboxes of a queue's parts, and room for them.
+    /// @thread  any
+    [[nodiscard]] RingFill inboxes(std::size_t queue) const;
     /// The tables in which a flow may have a record for each queue, because their keys lack fields
     /// by which packets are spread over queues.
     ///
@@ -101,14 +119,19 @@ public:
 
 private:
     struct Table {
-        Table(const TableSetParts& parts, std::size_t number);
+        Table(const TableSetParts& parts, std::size_t number, ExchangeQueues& queues_between);
+        Table(const Table&) = delete;
+        Table& operator=(const Table&) = delete;
+        ~Table();
 
         DeclaredTable declared;
+        std::unique_ptr<TableExchange> exchange{};  ///< with `spread: key` and several queues
         std::deque<FilterSlot> slots{};      ///< do not move: queues and filters point to them
         std::vector<TableFilter> filters{};  ///< one for each slot
         std::vector<std::unique_ptr<TableQueue>> queues{};
     };
 
+    std::unique_ptr<ExchangeQueues> queues_between_;  ///< before tables_, which point to it
     std::vector<std::unique_ptr<Table>> tables_;
 };
 

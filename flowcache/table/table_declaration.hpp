@@ -15,7 +15,8 @@ namespace tributary {
 /// Tables that a probe may have beside the main one.
 inline constexpr std::size_t kMostTables = 8;
 
-/// Which input thread accounts a packet in a table.
+/// Which input thread accounts a packet in a table. Of captures it is always that which owns the
+/// key, with at most kMostQueuesBetween queues.
 enum class TableSpread : std::uint8_t {
     queue,  ///< that of the packet's queue: a flow has a record for each queue that its packets
             ///< take

@@ -316,9 +316,9 @@ TEST_CASE("plan: tables have their memory, also one with fields of tunnels", "[d
     config.tables.push_back({.name = "tenants", .filter = {}, .key = {"tunnelId"}, .values = {}});
     const ProbePlan probe = plan_probe(config);
     REQUIRE(probe.tables.size() == 2);
-    for (const auto& [cache, ring] : probe.tables) {
-        CHECK(cache > 80 * std::uint64_t{config.tables.front().max_flows});
-        CHECK(ring > 0);
+    for (const TableMemory& table : probe.tables) {
+        CHECK(table.cache > 80 * std::uint64_t{config.tables.front().max_flows});
+        CHECK(table.ring > 0);
     }
 }
 

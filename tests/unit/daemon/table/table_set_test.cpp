@@ -81,7 +81,11 @@ private:
 struct Queues {
     Queues(const std::vector<TableDeclaration>& declarations, const std::vector<OwnField>& own,
            std::size_t count = 1)
-        : tables({.declarations = declarations, .own = own, .main = main, .parse = {}}) {
+        : tables({.declarations = declarations,
+                  .own = own,
+                  .main = main,
+                  .parse = {},
+                  .spreading = {.queues = count}}) {
         for (std::size_t queue = 0; queue < count; ++queue) {
             wires.push_back(std::make_unique<Wire>());
             readers.push_back(
@@ -195,7 +199,8 @@ TEST_CASE("TableSet: as the exporters know the tables, in their order", "[daemon
                            [](const RecordSource* source) { return source->table(); });
     CHECK(tables == std::vector<std::size_t>{1, 1, 1, 2, 2, 2, 3, 3, 3});
     CHECK(queues.tables.memory().size() == 3);
-    CHECK(queues.tables.memory()[0][0] > 1024 * sizeof(FlowRecordCore));
+    CHECK(queues.tables.memory()[0].cache > 1024 * sizeof(FlowRecordCore));
+    CHECK(queues.tables.memory()[0].inbox == 0);
 }
 
 TEST_CASE("TableSet: an error names the table", "[daemon][unit]") {
@@ -217,6 +222,87 @@ TEST_CASE("TableSet: tables whose keys RSS splits", "[daemon][unit]") {
         {});
     CHECK(queues.tables.split_by_queues(false) == Texts{"nets", "ttls"});
     CHECK(queues.tables.split_by_queues(true) == Texts{"hosts", "nets", "ttls"});
+}
+
+TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues",
+          "[daemon][unit]") {
+    TableDeclaration spread = declared("spread", {"destinationAddress"});
+    spread.spread = TableSpread::key;
+    spread.filter = "udp";
+    Queues queues({spread, declared("split", {"destinationAddress"})}, {}, 3);
+    CHECK(queues.tables.has_exchanges());
+    CHECK(queues.tables.split_by_queues(false) == Texts{"split"});
+    CHECK(queues.tables.memory()[0].inbox > 3 * 1024 * sizeof(FlowRecordCore));
+    CHECK(queues.tables.memory()[1].inbox == 0);
+    CHECK(queues.tables.inboxes(0).room == 3 * 1023);
+    Gate open(true);
+    queues.tables.filters()[0].slot->set(&open);
+    constexpr std::size_t kHosts = 20;
+    for (std::size_t packet = 0; packet < 3 * kHosts; ++packet) {
+        const auto host = static_cast<std::uint8_t>(1 + packet % kHosts);
+        queues.send(packet / kHosts, frame_to(host, 53), kStart);
+    }
+    bool is_through = false;
+    while (!is_through) {
+        is_through = true;
+        for (const auto& worker : queues.workers) {
+            is_through = worker->drain() && is_through;
+        }
+    }
+    const std::vector<FlowRecordCore> ended = queues.ended();
+    CHECK(std::ranges::count(ended, 3U, &FlowRecordCore::packets) == kHosts);      // spread
+    CHECK(std::ranges::count(ended, 1U, &FlowRecordCore::packets) == 3 * kHosts);  // split
+    CHECK(ended.size() == 4 * kHosts);
+    Ledger ledger;
+    ledger.tables.resize(2);
+    queues.tables.read(ledger);
+    CHECK(ledger.tables[0].matched == 3 * kHosts);
+    CHECK(ledger.tables[0].refused == NamedCounts{{"ring_full", 0}});
+    CHECK(ledger.tables[1].refused.empty());
+}
+
+TEST_CASE("TableSet: in the order of a capture, all tables are spread by key", "[daemon][unit]") {
+    const FlowCacheOptions main;
+    const std::vector<TableDeclaration> declarations{declared("ttls", {"ipTTL"})};
+    const auto has_exchanges = [&](const TableSpreading& spreading) {
+        return TableSet({.declarations = declarations,
+                         .own = {},
+                         .main = main,
+                         .parse = {},
+                         .spreading = spreading})
+            .has_exchanges();
+    };
+    CHECK(has_exchanges({.queues = 2, .order = SpreadOrder::capture}));
+    CHECK(has_exchanges({.queues = 32, .order = SpreadOrder::capture}));
+    CHECK_FALSE(has_exchanges({.queues = 33, .order = SpreadOrder::capture}));
+    CHECK_FALSE(has_exchanges({.queues = 1, .order = SpreadOrder::capture}));
+    CHECK_FALSE(has_exchanges({.queues = 2, .order = SpreadOrder::arrival}));
+}
+
+TEST_CASE("TableSet: with one queue, spread: key needs no rings", "[daemon][unit]") {
+    TableDeclaration spread = declared("spread", {"ipTTL"});
+    spread.spread = TableSpread::key;
+    const Queues queues({spread}, {});
+    CHECK_FALSE(queues.tables.has_exchanges());
+    CHECK(queues.tables.memory()[0].inbox == 0);
+}
+
+TEST_CASE("TableSet: spread: key refuses too many queues", "[daemon][unit]") {
+    TableDeclaration spread = declared("spread", {"ipTTL"});
+    spread.spread = TableSpread::key;
+    const FlowCacheOptions main;
+    const auto make = [&](std::size_t queues) {
+        const std::vector<TableDeclaration> declarations{declared("other", {"ipTTL"}), spread};
+        const TableSet tables({.declarations = declarations,
+                               .own = {},
+                               .main = main,
+                               .parse = {},
+                               .spreading = {.queues = queues}});
+    };
+    CHECK_NOTHROW(make(32));
+    CHECK_THROWS_WITH(make(33),
+                      "table spread: spread: key takes a ring from each queue to each other, for "
+                      "at most 32 queues; there are 33: use fewer queues, or spread: queue");
 }
 
 TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit]") {
