@@ -27,6 +27,7 @@ struct PacketWay {
     std::string section;  ///< of the configuration, such as inputs.0
     ParseMode parse;
     std::uint16_t trim_length;
+    std::size_t queues;
 };
 
 /// The word of the key `parse`.
@@ -161,9 +162,24 @@ public:
                 return;
             }
         }
+        check_spread(ways, section);
     }
 
 private:
+    /// With `spread: key` each queue has a ring to each other.
+    void check_spread(std::span<const PacketWay> ways, const Section& section) {
+        std::size_t queues = 0;
+        for (const PacketWay& way : ways) {
+            queues += way.queues;
+        }
+        section.demand(
+            "spread", table_.spread == TableSpread::queue || queues <= kMostQueuesBetween,
+            " is key, but there are " + std::to_string(queues) + " queues (" +
+                ways.front().section + ".queues" + (ways.size() > 1 ? ", ..." : "") +
+                "); must be queue, or there must "
+                "be at most " +
+                std::to_string(kMostQueuesBetween) + " (each queue has a ring to each other)");
+    }
     /// @return  whether the table can be used with these packets
     bool check(const PacketWay& way, const Section& section) {
         try {
@@ -272,19 +288,21 @@ void check_tables_of_inputs(const Config& config, const YamlNode& root, Faults& 
     if (!faults.is_unread("inputs")) {
         for (std::size_t index = 0; index < config.inputs.size(); ++index) {
             const InputOptions& input = config.inputs[index];
-            ways.push_back({path_of("inputs", index), input.parse, input.trim_length});
+            ways.push_back(
+                {path_of("inputs", index), input.parse, input.trim_length, input.queues});
         }
     }
     if (ways.empty()) {  // another fault; those of tables are told nevertheless
-        ways.push_back({"inputs.0", ParseMode::full, 0});
+        ways.push_back({"inputs.0", ParseMode::full, 0, 1});
     }
     check_tables(config, ways, root, faults);
 }
 
 void check_tables_of_captures(const Config& config, const YamlNode& root, Faults& faults) {
     const bool is_known = !faults.is_unread("read");
-    const std::vector<PacketWay> ways{
-        {"read", is_known ? config.read.parse : ParseMode::full, config.read.trim_length}};
+    const std::vector<PacketWay> ways{{"read", is_known ? config.read.parse : ParseMode::full,
+                                       config.read.trim_length,
+                                       is_known ? config.read.queues : std::uint16_t{1}}};
     check_tables(config, ways, root, faults);
 }
 

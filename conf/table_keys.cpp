@@ -97,6 +97,11 @@ std::vector<Key<TableDeclaration>> table_keys() {
                      {{"uniflow", FlowDirection::uniflow}, {"biflow", FlowDirection::biflow}}),
               "one record for each direction, or one for both, where the key has both sides "
               "alike"),
+        value("spread",
+              choice(&O::spread, {{"queue", TableSpread::queue}, {"key", TableSpread::key}}),
+              "which queue has a packet in its records: that which it came to, or that which owns "
+              "its key, so that a flow has one record however its packets are spread; of captures "
+              "it is always the latter"),
         value("max-flows", whole_number(&O::max_flows, 1, 1U << 30U),
               "flows that the table holds at once, in each queue, as flows.max-flows"),
         value("idle-timeout", timeout(&O::idle_timeout),

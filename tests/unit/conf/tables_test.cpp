@@ -52,6 +52,7 @@ tables:
     key: [sourceAddress/24/56, " destinationAddress/24/56", dnsId]
     values: [packetDeltaCount, max(ipTTL), distinct(peer)]
     direction: biflow
+    spread: key
     max-flows: 5k
     idle-timeout: 6
     active-timeout: 7
@@ -78,7 +79,8 @@ tables:
                               .direction = FlowDirection::biflow,
                               .max_flows = 5000,
                               .idle_timeout = seconds(6),
-                              .active_timeout = seconds(7)};
+                              .active_timeout = seconds(7),
+                              .spread = TableSpread::key};
     CHECK(config.tables[0] == expected);
     expected = {.name = "b", .filter = {}, .key = {"ipVersion"}, .values = {}};
     CHECK(config.tables[1] == expected);
@@ -147,6 +149,7 @@ tables:
     key: ["dnsId", "sourceAddress/0/64"]
     values: []
     direction: uniflow
+    spread: queue
     max-flows: 100000
     idle-timeout: 9
     active-timeout: 300
@@ -155,6 +158,7 @@ tables:
     key: ["ipVersion"]
     values: ["min(dnsId)"]
     direction: uniflow
+    spread: queue
     max-flows: 100000
     idle-timeout: 9
     active-timeout: 86400
@@ -237,9 +241,24 @@ TEST_CASE("tables: what the key and the values name is checked", "[conf][unit]")
     CHECK(judged("name: a, key: [ipVersion], direction: biflow") ==
           "probe.yaml:1: tables.0.direction: in biflows the key has fields of source and "
           "destination, such as sourceAddress and destinationAddress; this one has none");
-    CHECK(judged("name: a, key: [ipVersion], spread: key") ==
-          "probe.yaml:1: tables.0.spread is not a key; must be one of: name, filter, key, values, "
-          "direction, max-flows, idle-timeout, active-timeout");
+    CHECK(judged("name: a, key: [ipVersion], colour: red") ==
+          "probe.yaml:1: tables.0.colour is not a key; must be one of: name, filter, key, values, "
+          "direction, spread, max-flows, idle-timeout, active-timeout");
+}
+
+TEST_CASE("tables: spread by key, for a limited number of queues", "[conf][unit]") {
+    const std::string spread = "name: a, key: [ipVersion], spread: key";
+    CHECK(probe_judged(", queues: 20", ", queues: 12", spread) == "accepted");
+    CHECK(probe_judged(", queues: 20", ", queues: 13", spread) ==
+          "probe.yaml:3: tables.0.spread is key, but there are 33 queues (inputs.0.queues, ...); "
+          "must be queue, or there must be at most 32 (each queue has a ring to each other)");
+    CHECK(probe_judged(", queues: 20", ", queues: 13", "name: a, key: [ipVersion]") == "accepted");
+    CHECK(refusal(table(spread), {"read.queues=32"}) == "accepted");
+    CHECK(refusal(table(spread), {"read.queues=33"}) ==
+          "probe.yaml:1: tables.0.spread is key, but there are 33 queues (read.queues); must be "
+          "queue, or there must be at most 32 (each queue has a ring to each other)");
+    CHECK(judged("name: a, key: [ipVersion], spread: ring")
+              .starts_with("probe.yaml:1: tables.0.spread is ring; must be queue or key ("));
 }
 
 TEST_CASE("tables: records are no longer than a record may be", "[conf][unit]") {
