@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import harness
+import ipfix_file
 
 sys.path.insert(0, os.path.join(harness.ROOT, "tests", "golden"))
 import frames  # noqa: E402
@@ -77,16 +78,6 @@ def every_kind():
     return ethernet, raw, expected
 
 
-def messages_of(path):
-    """The IPFIX messages of a file."""
-    with open(path, "rb") as source:
-        octets = source.read()
-    while octets:
-        length = int.from_bytes(octets[2:4], "big")
-        yield octets[:length]
-        octets = octets[length:]
-
-
 class FieldGroups(harness.TestCase):
     def export(self, *more):
         """Path of the IPFIX file, number of its records, and every_kind()'s expectation."""
@@ -151,7 +142,7 @@ class FieldGroups(harness.TestCase):
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as exporter:
             harness.wait_until(lambda: collector.udp_backlog(port) is not None, 10, "nfcapd")
             exporter.connect(("127.0.0.1", port))
-            for message in messages_of(out):
+            for message in ipfix_file.messages_of(out):
                 exporter.send(message)
                 harness.wait_until(lambda: collector.udp_backlog(port) == 0, 10, "nfcapd")
             collector.end()

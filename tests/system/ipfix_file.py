@@ -43,6 +43,16 @@ CERT_ELEMENTS = {1000: ("templateName", "s")}  # CERT's registry of IPFIX elemen
 KINDS = {0: "o", 1: "u", 2: "u", 3: "u", 4: "u", 12: "o", 13: "s", 18: "o", 19: "o"}
 
 
+def messages_of(path):
+    """The messages of a file, as octets."""
+    with open(path, "rb") as source:
+        octets = source.read()
+    while octets:
+        length = int.from_bytes(octets[2:4], "big")
+        yield octets[:length]
+        octets = octets[length:]
+
+
 def reversed_name(name):
     return "reverse" + name[0].upper() + name[1:]
 
@@ -85,13 +95,10 @@ class IpfixFile:
     def __init__(self, path):
         self.known, self.templates, self.tables = known_elements(), {}, {}
         self.options, self.elements, self.found = [], {}, []
-        with open(path, "rb") as source:
-            content = source.read()
-        while content:
-            version, length = struct.unpack_from(">HH", content)
-            assert version == 10 and length <= len(content), (version, length)
-            self.read_message(content[16:length])
-            content = content[length:]
+        for message in messages_of(path):
+            version, length = struct.unpack_from(">HH", message)
+            assert version == 10 and length == len(message), (version, length)
+            self.read_message(message[16:])
         # A name may come behind the first records of its template.
         self.records = {}
         for template, record in self.found:

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import harness
+import ipfix_file
 import packet_reference
 import table_reference
 from ipfix_file import IpfixFile
@@ -568,7 +569,7 @@ class OtherDecoders(harness.TestCase):
                         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as exporter:
                     harness.wait_until(lambda: collector.udp_backlog(port) is not None, 10, "nfcapd")
                     exporter.connect(("127.0.0.1", port))
-                    for message in messages_of(out):
+                    for message in ipfix_file.messages_of(out):
                         exporter.send(message)
                         harness.wait_until(lambda: collector.udp_backlog(port) == 0, 10, "nfcapd")
                     collector.end()
@@ -578,15 +579,6 @@ class OtherDecoders(harness.TestCase):
                 totals = {name: int(value) for name, value in re.findall(r"^(\w[\w ]*): (\d+)$", text, re.MULTILINE)}
                 packets = sum(record["packetDeltaCount"] + record.get("reversePacketDeltaCount", 0) for record in records)
                 self.assertEqual((totals["Packets"], totals["Sequence failures"]), (packets, 0))
-
-
-def messages_of(path):
-    with open(path, "rb") as source:
-        octets = source.read()
-    while octets:
-        length = int.from_bytes(octets[2:4], "big")
-        yield octets[:length]
-        octets = octets[length:]
 
 
 class Document(harness.TestCase):
