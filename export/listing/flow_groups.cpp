@@ -26,8 +26,9 @@ constexpr std::uint8_t kIpv4Bits = 32;
 constexpr std::uint8_t kIpv6Bits = 128;
 constexpr std::uint8_t kUsualIpv6Net = 64;
 
-/// The address with the bits behind its prefix cleared. An address of which the record has a
-/// shorter prefix is that prefix.
+/// The net by which an address is grouped: its leading bits, as many as `field` says. Where the
+/// record itself has only a shorter prefix of the address, nothing more is known, and that prefix
+/// is the net.
 std::string net_text(const GroupField& field, const IpAddress& address, const FlowAddress& kind,
                      std::uint8_t version) {
     const std::uint8_t bits = version == 4 ? field.ipv4_bits : field.ipv6_bits;

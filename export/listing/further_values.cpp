@@ -12,9 +12,10 @@
 namespace tributary {
 namespace {
 
-/// IANA's elements of which view_flow() makes what columns show, or which say no more than these:
-/// counts, addresses and the lengths of prefixes, ports, protocol, class of service, TCP flags,
-/// VLAN id, times, the reason of the end; IP version, and the direction of a biflow.
+/// IANA's elements that the fixed columns of a listing show already, so that they are no further
+/// values: counts, addresses and the lengths of prefixes, ports, protocol, class of service, TCP
+/// flags, VLAN id, times and the reason of the end. IP version and the direction of a biflow say no
+/// more than these do.
 constexpr auto kShown = std::to_array<std::uint16_t>(
     {1,  2,  4,   5,   6,   7,   8,   9,   11,  12,  13,  27,  28,  29,  30,  44,  45,  58,  60,
      85, 86, 136, 150, 151, 152, 153, 154, 155, 156, 157, 169, 170, 180, 181, 182, 183, 239, 243});

@@ -59,8 +59,8 @@ private:
     [[nodiscard]] std::string all_names() const;
 
     std::optional<std::string> chosen_;
-    std::vector<std::string> known_;         ///< named, or with records, in this order
-    std::vector<std::string> with_records_;  ///< those of which a record was read
+    std::vector<std::string> known_;  ///< of options records and of flow records, as they came
+    std::vector<std::string> with_records_;  ///< tables of which a flow record was read
     std::string last_;                       ///< of the record before; empty: there is none
     bool last_is_taken_{};
     bool is_mixed_{};
