@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -68,16 +69,33 @@ public:
     /// The records of the open message were given up.
     virtual void discard(OutgoingMessage& open) noexcept = 0;
 
-    /// Refuses tables whose records the format cannot write.
+    /// What prepare_tables() has made, and take_tables() takes.
+    struct Tables {
+        Tables() = default;
+        Tables(const Tables&) = delete;
+        Tables& operator=(const Tables&) = delete;
+        virtual ~Tables() = default;
+
+        std::vector<SpoolLayout> in_spool{};  ///< SpoolContent::further from then on
+    };
+    /// Makes what other tables need, while nothing changes. A table that does not stay has no
+    /// message here.
     ///
-    /// @errors  ExportError
-    virtual void check_tables(const TakenTables& /*taken*/) const {}
-    /// The collector takes these tables from now on. Messages with records of others may still be
-    /// on their way, or come from a spool.
-    ///
-    /// @param taken  check_tables() has not refused them
-    virtual void set_tables(const TakenTables& /*taken*/) noexcept {}
-    /// This message leaves next: next_ahead() gives what it needs.
+    /// @param metering  with as many places for tables as before, or more
+    /// @errors  ExportError: it cannot write the records of a table that is taken; std::bad_alloc
+    [[nodiscard]] virtual std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                                 const TableChoice& /*choice*/) {
+        auto prepared = std::make_unique<Tables>();
+        prepared->in_spool.resize(metering.further.size());
+        return prepared;
+    }
+    /// These are the tables from now on. Messages with records of staying ones that the collector
+    /// takes no more may still be on their way, or come from a spool. Nothing refers to tables that
+    /// do not stay any more.
+    virtual void take_tables(std::unique_ptr<Tables> /*prepared*/) noexcept {}
+    /// Called before next_ahead() with the message of records that leaves next. So next_ahead()
+    /// also gives the templates of a table that the collector takes no more, where records of it
+    /// are still sent.
     virtual void prepare_for(const OutgoingMessage& /*message*/) noexcept {}
 
     /// Writes what a message has only when it leaves: its number, its time.

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "export/options.hpp"
@@ -31,29 +33,44 @@ struct PreExportLosses {
     /// By the NIC: missed, and without a buffer; nothing: unknown.
     std::optional<std::uint64_t> dropped_packets{0};
     RecordTally lost;  ///< records of the first table for which a ring or cache had no room
-    std::vector<RecordTally> further_lost{};  ///< the same of further tables; may be fewer
+    /// The same of further tables, present and former, by name; may be fewer.
+    std::map<std::string, RecordTally, std::less<>> further_lost{};
 
-    /// @param index  of a table
-    [[nodiscard]] RecordTally lost_of(std::size_t index) const noexcept {
-        if (index == 0) {
+    [[nodiscard]] RecordTally lost_of(std::string_view table) const {
+        if (table == kMainTable) {
             return lost;
         }
-        return index <= further_lost.size() ? further_lost[index - 1] : RecordTally{};
+        const auto found = further_lost.find(table);
+        return found == further_lost.end() ? RecordTally{} : found->second;
     }
 };
 
+/// Places that further tables may have: eight tables, and as many former ones that still end.
+inline constexpr std::size_t kTablePlaces = 16;
+
 /// A table of flows beside the first one.
 struct FurtherTable {
-    std::string name{};  ///< not kMainTable, and not that of another table
+    /// Not kMainTable. Two places have the same one only where one of the tables is ending. Empty:
+    /// the place is free.
+    std::string name{};
     RecordLayout layout;
     TableElements elements{};
+    /// Its flows have ended, and its last records are on their way to the collectors that took it.
+    bool is_ending = false;
+
+    [[nodiscard]] bool is_there() const noexcept { return !name.empty(); }
+    /// Whether these are the same but for is_ending.
+    [[nodiscard]] bool is_same_as(const FurtherTable& other) const {
+        return name == other.name && layout == other.layout && elements == other.elements;
+    }
 };
 
 /// The process that makes the exported records.
 struct MeteringProcess {
     RecordLayout layout;  ///< of the records of flows
     KeyDescriptor key{};  ///< of these flows
-    /// Other tables. The index of a table is 0 for the first one, and from 1 on for these.
+    /// Other tables, by place; some places may be free. The index of a table is 0 for the first
+    /// one, and its place + 1 for these. At most kTablePlaces.
     std::vector<FurtherTable> further{};
     bool knows_drops = true;  ///< PreExportLosses::dropped_packets is there
     std::vector<ObservedInterface> interfaces{};
@@ -67,6 +84,10 @@ struct MeteringProcess {
             all.push_back(table.layout);
         }
         return all;
+    }
+    /// Whether there is a table with this index.
+    [[nodiscard]] bool has(std::size_t index) const noexcept {
+        return index == 0 || (index <= further.size() && further[index - 1].is_there());
     }
     /// @param index  of a table
     [[nodiscard]] TableElements elements_of(std::size_t index) const {

@@ -72,6 +72,8 @@ struct TableElements {
     /// group, and beside it the key, counts and times, but no other values of FlowRecordCore.
     bool is_declared = false;
     std::string name{};  ///< by which options records name its templates; empty: they do not
+
+    friend bool operator==(const TableElements&, const TableElements&) = default;
 };
 
 /// The exported elements, of the groups that records have.

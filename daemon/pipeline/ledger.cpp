@@ -234,6 +234,11 @@ std::uint64_t TableLedger::in_cache() const noexcept { return created.records - 
 
 RecordTally TableLedger::active() const noexcept { return created - exported - lost_sum(); }
 
+TableLedger& TableLedger::operator+=(const TableLedger& other) {
+    add_all(kTableRows, *this, other);
+    return *this;
+}
+
 NamedCounts TableLedger::ended_by_reason() const { return named(ended); }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
@@ -313,9 +318,19 @@ PreExportLosses metering_totals(const Ledger& ledger) {
                            .dropped_packets = sum_of_known(ports.missed, ports.no_buffer),
                            .lost = lost_in(total.lost)};
     for (const TableLedger& table : ledger.tables) {
-        losses.further_lost.push_back(lost_in(table.lost));
+        losses.further_lost[table.name] = lost_in(table.lost);
     }
     return losses;
+}
+
+TableLedger& Ledger::table(std::string_view name) {
+    const auto found = std::ranges::find(tables, name, &TableLedger::name);
+    if (found != tables.end()) {
+        return *found;
+    }
+    TableLedger& added = tables.emplace_back();
+    added.name = name;
+    return added;
 }
 
 QueueLedger Ledger::total() const {

@@ -82,21 +82,22 @@ struct QueueLedger {
     QueueLedger& operator+=(const QueueLedger& other);
 };
 
-/// The packets and records of a table beside the main one, summed up over its parts in all queues.
-/// The queues' ledgers have none of them. After a drain always:
+/// The packets and records of a table beside the main one, summed up over its parts in all queues,
+/// and over all tables that had its name since the start. The queues' ledgers have none of them.
+/// After a drain always:
 ///
 ///     metered = filtered + filter_not_ready + without_field + matched
 ///     matched = created.packets + refused (by cause)
 ///     created = exported + lost (by cause) + active      in records, packets and octets
 struct TableLedger {
-    std::string name;         ///< as the configuration has it
-    std::uint64_t metered{};  ///< packets in records of the main table, which come to each table
+    std::string name;  ///< as the configuration has it
+    /// Packets in records of the main table, which come to each table, while it is there.
+    std::uint64_t metered{};
     std::uint64_t filtered{};
     std::uint64_t filter_not_ready{};  ///< came before the table's filter could decide
     std::uint64_t without_field{};     ///< ended before a field of the user's own
     std::uint64_t matched{};
-    NamedCounts
-        refused;  ///< packets that matched and are in no record, by cause; there is none yet
+    NamedCounts refused;  ///< packets that matched and are in no record, by cause
     RecordTally created;  ///< flow records, with the packets and octets in them
     RecordTally exported;
     RecordTally spooled;  ///< at the end: records in a spool, which count as active
@@ -111,6 +112,9 @@ struct TableLedger {
     [[nodiscard]] std::uint64_t in_cache() const noexcept;
     /// Records in caches, rings or unsent messages.
     [[nodiscard]] RecordTally active() const noexcept;
+
+    /// Adds all but the name.
+    TableLedger& operator+=(const TableLedger& other);
 };
 
 /// Copies the counters of a flow cache into `queue`. Call it after the exported and lost records
@@ -172,8 +176,10 @@ struct Ledger {
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;
     std::optional<GroupSpoolLedger> spool{};  ///< nullopt: no group spool
-    std::vector<TableLedger> tables{};        ///< beside the main one, in their order
+    std::vector<TableLedger> tables{};        ///< beside the main one, those of former ones too
 
+    /// The account of a table beside the main one; an empty one is added where there is none.
+    [[nodiscard]] TableLedger& table(std::string_view name);
     /// Of the main table's records.
     [[nodiscard]] QueueLedger total() const;
     /// The sums; a count unknown for one port is unknown for all.

@@ -266,7 +266,7 @@ inline constexpr std::tuple kTableRows{
         {.metrics = {{{"tributary_table_cached_flow_records", "Flows in its caches.", true}}},
          .metric_group = TableMetricGroup::kRecords}),
     counter(&TableLedger::spooled, {.key = "spooled"}),
-    no_counter(&TableLedger::ended),
+    sum_only(&TableLedger::ended),
     counter(&TableLedger::ended_by_reason,
             {.key = "ended_by_reason",
              .section = LedgerSection::flows,

@@ -16,7 +16,7 @@ std::optional<FieldGroupId> added_group(const CompiledTable& compiled) {
     }
     const std::optional<FieldGroupId> id = add_field_group(*compiled.group());
     if (!id) {
-        throw TableError("its name is that of another table or of a field group, or there are " +
+        throw TableError("its name is that of a field group, or there are " +
                          std::to_string(kMostFieldGroups) + " of them");
     }
     return id;
@@ -60,7 +60,7 @@ DeclaredTable::DeclaredTable(const TableDeclaration& declaration, std::span<cons
 
 DeclaredTable::~DeclaredTable() {
     if (group_) {
-        remove_last_field_group();
+        remove_field_group(*group_);
     }
 }
 

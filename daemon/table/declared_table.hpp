@@ -18,7 +18,7 @@ namespace tributary {
 /// A declared table as a probe has it: compiled, its field group among the groups of all records,
 /// and what a cache needs to keep it.
 ///
-/// @thread  made and destroyed by main, while no other thread uses a field group; read by any
+/// @thread  made by main; read by any; destroyed by the last that uses it
 class DeclaredTable {
 public:
     /// @param own    all fields of the user's own; need not outlive it
@@ -29,7 +29,6 @@ public:
                   const TableUse& use, const FlowCacheOptions& main, std::size_t index);
     DeclaredTable(const DeclaredTable&) = delete;
     DeclaredTable& operator=(const DeclaredTable&) = delete;
-    /// Tables go in the reverse order of their making.
     ~DeclaredTable();
 
     [[nodiscard]] const CompiledTable& compiled() const noexcept { return compiled_; }

@@ -14,6 +14,7 @@
 #include "export/options.hpp"
 #include "export/outgoing_message.hpp"
 #include "export/record_accounting.hpp"
+#include "export/taken_tables.hpp"
 
 namespace tributary {
 
@@ -34,6 +35,14 @@ struct CollectorChange {
     virtual ~CollectorChange() = default;
 
     bool has_read_files{};  ///< files that its options name have changed, and were read anew
+};
+
+/// Other tables of a collector that are prepared, and may still be dropped.
+struct CollectorTables {
+    CollectorTables() = default;
+    CollectorTables(const CollectorTables&) = delete;
+    CollectorTables& operator=(const CollectorTables&) = delete;
+    virtual ~CollectorTables() = default;
 };
 
 /// One collector, as a CollectorGroup sees it: it takes records, and reports what became of each
@@ -145,6 +154,16 @@ public:
         const CollectorOptions& today, const CollectorOptions& wanted) = 0;
     /// @param prepared  of this collector
     virtual void change(std::unique_ptr<CollectorChange> prepared) noexcept = 0;
+
+    // Other tables while the probe runs
+
+    /// Whether it may have a record of this table: in memory, or in a spool that holds anything.
+    [[nodiscard]] virtual bool holds(std::size_t /*table*/) const noexcept { return is_waiting(); }
+    /// As MessageFormat::prepare_tables().
+    [[nodiscard]] virtual std::unique_ptr<CollectorTables> prepare_tables(
+        const MeteringProcess& metering, const TableChoice& choice) = 0;
+    /// @param prepared  of this collector
+    virtual void take_tables(std::unique_ptr<CollectorTables> prepared) noexcept = 0;
 
     // What others see of it
 

@@ -13,18 +13,39 @@ CollectorGroup::CollectorGroup(const ExportOptions& options, const MeteringProce
                                ExportCounters& counters, CollectorEventHandler handler,
                                CollectorFactory factory)
     : options_(options),
-      metering_(metering),
-      layouts_(metering.layouts()),
-      table_names_(table_names(metering)),
-      flow_shares_(flow_shares(metering)),
+      tables_(metering),
       handler_(std::move(handler)),
       factory_(std::move(factory)),
       accounting_(counters, 1),
-      spool_(options, metering_, accounting_, handler_) {
+      spool_(options, tables_.metering, accounting_, handler_) {
     std::vector<std::size_t> accounts(options.collectors.size());
     std::iota(accounts.begin(), accounts.end(), 0);
     options_.collectors.clear();
     change(options, accounts);
+}
+
+CollectorGroup::Tables::Tables(MeteringProcess process)
+    : metering(std::move(process)),
+      layouts(metering.layouts()),
+      names(table_names(metering)),
+      flow_shares(tributary::flow_shares(metering)) {
+    keep_all();
+}
+
+void CollectorGroup::Tables::keep_all() noexcept {
+    staying = {};
+    for (std::size_t table = 0; table < names.size(); ++table) {
+        if (metering.has(table)) {
+            staying.add(table);
+        }
+    }
+}
+
+bool CollectorGroup::holds(std::size_t table) const noexcept {
+    const auto has_some = [table](const Member& member) { return member.session->holds(table); };
+    return table < tables_.names.size() &&
+           (spool_.holds(table) || std::ranges::any_of(members_, has_some) ||
+            std::ranges::any_of(retired_, has_some));
 }
 
 /// Continues the ends of retired collectors.
@@ -127,7 +148,7 @@ bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now)
                                   !choose_for_record(origin.layout, now))) {
         return false;
     }
-    const RecordTally tally = tally_of(record, layouts_[origin.layout]);
+    const RecordTally tally = tally_of(record, tables_.layouts[origin.layout]);
     if (!has_taker) [[unlikely]] {
         accounting_.lost_unbegun(origin.queue, tally, ExportLoss::no_collector);
         return true;
@@ -192,7 +213,7 @@ void CollectorGroup::add_to(std::size_t index, const RecordToSend& record, Expor
 /// The member that gets a record in mode balance.
 std::size_t CollectorGroup::share_of(const std::byte* record, std::size_t table) const noexcept {
     const std::vector<std::size_t>& takers = takers_[table];
-    std::size_t share = std::uint64_t{flow_shares_[table].of(record)} * takers.size() >> 32U;
+    std::size_t share = std::uint64_t{tables_.flow_shares[table].of(record)} * takers.size() >> 32U;
     for (std::size_t tries = 1; session(takers[share]).is_dead() && tries < takers.size();
          ++tries) {
         share = share + 1 < takers.size() ? share + 1 : 0;

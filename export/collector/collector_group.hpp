@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/collector/collector.hpp"
@@ -62,8 +63,13 @@ public:
     /// But while the collector's account is still in use, the session waits for the collector
     /// without a limit.
     ///
+    /// Other tables take their places in all sessions, present and retired, which go on. A table
+    /// that ends, and that the options need not name any more, keeps those that took it.
+    ///
     /// @param options   of the same layout
     /// @param accounts  of options.collectors, in their order
+    /// @param further   the further tables from now on, by place, with no fewer places than before;
+    ///                  nullptr: they stay. A table that goes must not be here any more: holds()
     /// @return  names of collectors that go on, and whose TLS files have changed: they were read
     ///          anew, and connections that begin from now on use them
     /// @errors  ExportError: nothing has changed. A file or spool in use by a collector can't be
@@ -72,9 +78,15 @@ public:
     ///          rotated, goes on in its session with other limits and, with a spool, at another
     ///          address; else it stays to the end. A collector names a table that there is not, or
     ///          whose records do not fit its messages; in mode failover, collectors take different
-    ///          tables.
+    ///          tables. A table that goes is still here.
     std::vector<std::string> change(const ExportOptions& options,
-                                    std::span<const std::size_t> accounts);
+                                    std::span<const std::size_t> accounts,
+                                    const std::vector<FurtherTable>* further = nullptr);
+    /// Whether records of a table may be on their way to a present or retired collector. Where a
+    /// spool has records of any table, those of this one may be among them.
+    ///
+    /// @param table  its index
+    [[nodiscard]] bool holds(std::size_t table) const noexcept;
     /// Whether something may still be on its way to a retired collector.
     [[nodiscard]] bool is_retiring() const noexcept { return !retired_.empty(); }
 
@@ -137,7 +149,30 @@ private:
     [[nodiscard]] Collector& session(std::size_t index) const noexcept {
         return *members_[index].session;
     }
-    [[nodiscard]] Takers takers_among(const Members& members) const;
+    /// The tables, and what follows from them.
+    struct Tables {
+        explicit Tables(MeteringProcess process);
+        /// From now on all that are there stay.
+        void keep_all() noexcept;
+
+        MeteringProcess metering;
+        std::vector<RecordLayout> layouts;   ///< by index
+        std::vector<std::string> names;      ///< likewise
+        std::vector<FlowShare> flow_shares;  ///< likewise
+        TakenTables staying{};               ///< of a change: those that were there before
+    };
+    /// The parts of a change that concern tables.
+    struct TableChanges {
+        /// By session, present and retired.
+        std::vector<std::pair<Collector*, std::unique_ptr<CollectorTables>>> sessions{};
+        std::unique_ptr<GroupSpool::Tables> spool{};
+    };
+
+    [[nodiscard]] static Takers takers_among(const Members& members, std::size_t tables);
+    [[nodiscard]] Tables next_tables(const std::vector<FurtherTable>* further) const;
+    void keep_ending(Members& wanted, const Tables& tables) const;
+    [[nodiscard]] TakenTables taken_by(std::size_t account) const noexcept;
+    [[nodiscard]] TableChanges prepare_tables(const Members& wanted, const Tables& tables) const;
     [[nodiscard]] static std::size_t most_copies(ExportMode mode, const Takers& takers) noexcept;
     template <class IsGood>
     [[nodiscard]] std::size_t first(IsGood is_good) const;
@@ -147,7 +182,7 @@ private:
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record, std::size_t table) const noexcept;
     [[nodiscard]] std::size_t record_bytes(std::size_t layout) const noexcept {
-        return record_size(layouts_[layout]);
+        return record_size(tables_.layouts[layout]);
     }
     void leave_stalled(ExportTime now);
     void choose_active(ExportTime now);
@@ -175,8 +210,9 @@ private:
     void retire_some(ExportTime now);
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
-    [[nodiscard]] Members members_for(const ExportOptions& options,
-                                      std::span<const std::size_t> accounts) const;
+    [[nodiscard]] static Members members_for(const ExportOptions& options,
+                                             std::span<const std::size_t> accounts,
+                                             const Tables& tables);
     void check_tables(const Members& wanted, ExportMode mode) const;
     void find_formers(Members& wanted) const;
     template <class AreSo>
@@ -184,15 +220,14 @@ private:
     [[nodiscard]] std::vector<std::string> prepare_changes(Members& wanted) const;
     void carry_out_changes(Members& wanted) const noexcept;
     void refuse_end(const Member& member, const ExportOptions& wanted, bool all_anew) const;
-    void begin_sessions(Members& wanted, const ExportOptions& options, bool of_files);
+    void begin_sessions(Members& wanted, const ExportOptions& options, const Tables& tables,
+                        bool of_files);
     void take_over(Members wanted) noexcept;
+    void take_over(TableChanges changes) noexcept;
     void refuse_shared_place(const CollectorOptions& collector) const;
 
     ExportOptions options_;
-    MeteringProcess metering_;
-    std::vector<RecordLayout> layouts_;     ///< by index
-    std::vector<std::string> table_names_;  ///< likewise
-    std::vector<FlowShare> flow_shares_;    ///< likewise
+    Tables tables_;
     CollectorEventHandler handler_;
     CollectorFactory factory_;
     RecordAccounting accounting_;

@@ -22,8 +22,8 @@ ExportOptions common_part(ExportOptions options) {
 
 }  // namespace
 
-CollectorGroup::Takers CollectorGroup::takers_among(const Members& members) const {
-    Takers takers(layouts_.size());
+CollectorGroup::Takers CollectorGroup::takers_among(const Members& members, std::size_t tables) {
+    Takers takers(tables);
     const auto add_if_taker = [&](std::size_t index, std::size_t table) {
         if (members[index].tables.has(table)) {
             takers[table].push_back(index);
@@ -48,12 +48,13 @@ std::size_t CollectorGroup::most_copies(ExportMode mode, const Takers& takers) n
 
 /// The members that the options name.
 CollectorGroup::Members CollectorGroup::members_for(const ExportOptions& options,
-                                                    std::span<const std::size_t> accounts) const {
+                                                    std::span<const std::size_t> accounts,
+                                                    const Tables& tables) {
     Members wanted(options.collectors.size());
     for (std::size_t index = 0; index < wanted.size(); ++index) {
         wanted[index].options = options.collectors[index];
         wanted[index].account = accounts[index];
-        wanted[index].tables = taken_tables(wanted[index].options, table_names_);
+        wanted[index].tables = taken_tables(wanted[index].options, tables.names);
     }
     return wanted;
 }
@@ -69,9 +70,98 @@ void CollectorGroup::check_tables(const Members& wanted, ExportMode mode) const 
     }
 }
 
+/// The tables from a change on.
+///
+/// @errors  ExportError: one that goes is still here
+CollectorGroup::Tables CollectorGroup::next_tables(const std::vector<FurtherTable>* further) const {
+    if (further == nullptr) {
+        return tables_;
+    }
+    MeteringProcess metering = tables_.metering;
+    metering.further = *further;
+    Tables next(std::move(metering));
+    const std::vector<FurtherTable>& before = tables_.metering.further;
+    for (std::size_t place = 0; place < further->size(); ++place) {
+        const FurtherTable former = place < before.size() ? before[place] : FurtherTable();
+        if (former.is_same_as((*further)[place])) {
+            continue;
+        }
+        if (former.is_there() && holds(place + 1)) {
+            throw ExportError("records of the former table " + former.name +
+                              " still wait for a collector; try again later");
+        }
+        next.staying.remove(place + 1);
+    }
+    return next;
+}
+
+/// A table that ends still goes to the collectors that took it, though these do not name it any
+/// more.
+void CollectorGroup::keep_ending(Members& wanted, const Tables& tables) const {
+    TakenTables ending;
+    const std::vector<FurtherTable>& further = tables.metering.further;
+    for (std::size_t place = 0; place < further.size(); ++place) {
+        if (further[place].is_ending) {
+            ending.add(place + 1);
+        }
+    }
+    for (Member& member : wanted) {
+        member.tables.add(taken_by(member.account).common(ending));
+    }
+}
+
+/// What present collectors with this account take.
+TakenTables CollectorGroup::taken_by(std::size_t account) const noexcept {
+    TakenTables taken;
+    for (const Member& member : members_) {
+        if (member.account == account) {
+            taken.add(member.tables);
+        }
+    }
+    return taken;
+}
+
+/// Prepares the tables of all sessions that there are, those that this change retires included.
+///
+/// @errors  ExportError; std::bad_alloc
+CollectorGroup::TableChanges CollectorGroup::prepare_tables(const Members& wanted,
+                                                            const Tables& tables) const {
+    TableChanges changes;
+    const auto prepare = [&](const Member& member, const TakenTables& taken) {
+        try {
+            changes.sessions.emplace_back(
+                member.session.get(),
+                member.session->prepare_tables(tables.metering,
+                                               {.taken = taken, .staying = tables.staying}));
+        } catch (const ExportError& fault) {
+            throw ExportError(describe(member.options) + ": " + fault.what());
+        }
+    };
+    for (std::size_t index = 0; index < members_.size(); ++index) {
+        const auto next = std::ranges::find_if(
+            wanted, [index](const Member& member) { return member.former == index; });
+        prepare(members_[index], next != wanted.end() ? next->tables : members_[index].tables);
+    }
+    for (const Member& member : retired_) {
+        prepare(member, member.tables);
+    }
+    changes.spool = spool_.prepare_tables(tables.metering, tables.staying);
+    return changes;
+}
+
+void CollectorGroup::take_over(TableChanges changes) noexcept {
+    for (auto& [session, prepared] : changes.sessions) {
+        session->take_tables(std::move(prepared));
+    }
+    if (changes.spool != nullptr) {
+        spool_.take_tables(std::move(changes.spool));
+    }
+}
+
 std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
-                                                std::span<const std::size_t> accounts) {
-    const bool is_same = options == options_;
+                                                std::span<const std::size_t> accounts,
+                                                const std::vector<FurtherTable>* further) {
+    const bool is_same = options == options_ && further == nullptr;
     if (!is_same && retired_.size() >= kMostRetired) {
         throw ExportError("too many collectors removed by former reloads still get records");
     }
@@ -85,9 +175,11 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     for (const Member& member : members_) {
         refuse_end(member, options, all_anew);
     }
-    Members wanted = members_for(options, accounts);
+    Tables tables = next_tables(further);
+    Members wanted = members_for(options, accounts, tables);
     check_tables(wanted, options.mode);
-    Takers takers = takers_among(wanted);
+    keep_ending(wanted, tables);
+    Takers takers = takers_among(wanted, tables.names.size());
     if (!all_anew) {
         find_formers(wanted);
     }
@@ -96,16 +188,20 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
         carry_out_changes(wanted);
         return with_new_files;
     }
+    TableChanges table_changes = prepare_tables(wanted, tables);
     // Files last: an existing file gets another name, and another collector may still be refused.
-    begin_sessions(wanted, options, false);
-    begin_sessions(wanted, options, true);
+    begin_sessions(wanted, options, tables, false);
+    begin_sessions(wanted, options, tables, true);
     carry_out_changes(wanted);
+    take_over(std::move(table_changes));
     take_over(std::move(wanted));
     const std::size_t copies = most_copies(options.mode, takers);
     if (copies != most_copies(options_.mode, takers_)) {
         accounting_.set_copies(copies);
     }
     takers_ = std::move(takers);
+    tables_ = std::move(tables);
+    tables_.keep_all();
     spool_.set_max_octets(options.spool.max_octets);
     options_ = std::move(next);
     show_standby();
@@ -123,7 +219,8 @@ void CollectorGroup::show_standby() noexcept {
 /// Makes the sessions of new collectors.
 ///
 /// @param of_files  those of files, or all others
-void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options, bool of_files) {
+void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& options,
+                                    const Tables& tables, bool of_files) {
     for (std::size_t index = 0; index < wanted.size(); ++index) {
         Member& member = wanted[index];
         const bool is_failover = options.mode == ExportMode::failover;
@@ -132,7 +229,7 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
             refuse_shared_place(member.options);
             member.session = factory_({.options = options,
                                        .option = index,
-                                       .metering = metering_,
+                                       .metering = tables.metering,
                                        .accounting = accounting_,
                                        .account = member.account,
                                        .group_spool = is_failover ? &spool_ : nullptr,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector/export_worker.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -28,11 +29,11 @@ std::size_t layout_index(const RecordSource& source, const std::vector<RecordLay
 /// Splits the collectors' accounts, if there is more than one table.
 ExportCounters& split_by_table(ExportCounters& counters, const MeteringProcess& metering,
                                const std::vector<RecordSource*>& queues) {
-    if (!metering.further.empty()) {
+    if (!metering.further.empty() && counters.queue_tables.empty()) {
         std::vector<std::size_t> tables;
         tables.reserve(queues.size());
         for (const RecordSource* const each : queues) {
-            tables.push_back(each->table());
+            tables.push_back(each == nullptr ? 0 : each->table());
         }
         counters.split_by_table(std::move(tables), 1 + metering.further.size());
     }
@@ -44,7 +45,8 @@ ExportCounters& split_by_table(ExportCounters& counters, const MeteringProcess& 
 ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                            const std::vector<RecordSource*>& queues, ExportCounters& counters,
                            const CollectorEventHandler& handler, const CollectorFactory& factory)
-    : queues_(queues),
+    : layout_(metering.layout),
+      queues_(queues),
       tables_(tables_of(queues, metering.layouts())),
       collectors_(checked(options), metering, split_by_table(counters, metering, queues), handler,
                   factory) {}
@@ -54,7 +56,9 @@ std::vector<ExportWorker::Table> ExportWorker::tables_of(const std::vector<Recor
                                                          const std::vector<RecordLayout>& layouts) {
     std::vector<std::vector<std::size_t>> by_layout(layouts.size());
     for (std::size_t queue = 0; queue < queues.size(); ++queue) {
-        by_layout[layout_index(*queues[queue], layouts)].push_back(queue);
+        if (queues[queue] != nullptr) {
+            by_layout[layout_index(*queues[queue], layouts)].push_back(queue);
+        }
     }
     std::vector<Table> made;
     for (std::size_t layout = 0; layout < layouts.size(); ++layout) {
@@ -68,6 +72,48 @@ std::vector<ExportWorker::Table> ExportWorker::tables_of(const std::vector<Recor
                         .batch = std::make_unique<std::byte[]>(kBatchRecords * octets)});
     }
     return made;
+}
+
+std::vector<std::string> ExportWorker::change(const ExportOptions& options,
+                                              std::span<const std::size_t> accounts,
+                                              const TableChange* tables) {
+    if (tables == nullptr) {
+        return collectors_.change(options, accounts);
+    }
+    std::vector<RecordLayout> layouts{layout_};
+    for (const FurtherTable& table : tables->further) {
+        layouts.push_back(table.layout);
+    }
+    std::vector<RecordSource*> queues = tables->sources;
+    std::vector<Table> next = tables_of(queues, layouts);
+    for (const Table& table : tables_) {
+        const bool stays = std::ranges::any_of(
+            table.queues, [&](std::size_t queue) { return queues[queue] == queues_[queue]; });
+        if (table.batch_next < table.batch_end && !stays) {
+            throw ExportError("records of a former table still wait for a collector");
+        }
+    }
+    std::vector<std::string> with_new_files =
+        collectors_.change(options, accounts, &tables->further);
+    for (Table& table : tables_) {
+        const auto same = std::ranges::find(next, table.layout, &Table::layout);
+        if (same != next.end() && table.batch_next < table.batch_end) {
+            same->batch.swap(table.batch);
+            same->batch_queue = table.batch_queue;
+            same->batch_next = table.batch_next;
+            same->batch_end = table.batch_end;
+        }
+    }
+    tables_ = std::move(next);
+    queues_ = std::move(queues);
+    first_table_ = 0;
+    return with_new_files;
+}
+
+bool ExportWorker::holds(std::size_t table) const noexcept {
+    const auto found = std::ranges::find(tables_, table, &Table::layout);
+    return (found != tables_.end() && found->batch_next < found->batch_end) ||
+           collectors_.holds(table);
 }
 
 bool ExportWorker::step(ExportTime now) {

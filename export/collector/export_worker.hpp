@@ -20,6 +20,14 @@
 
 namespace tributary {
 
+/// Other further tables, while records are exported.
+struct TableChange {
+    std::vector<FurtherTable> further;  ///< by place, no fewer than before
+    /// As many as at the start, each of the same table as the one at its place then, if there was
+    /// one; nullptr: there is none now.
+    std::vector<RecordSource*> sources;
+};
+
 /// Drains the queues' record rings into IPFIX messages for the collectors. While no collector can
 /// take the records of a table, its rings are not drained: they wait there, and behind them in the
 /// caches. Those of other tables go on. Memory refused by the system has the effect of a full
@@ -30,9 +38,11 @@ public:
     static constexpr std::size_t kBatchRecords = 256;
 
     /// @param metering  describes the process that fills the queues
-    /// @param queues    one source per queue, of metering's layouts; they outlive the worker
+    /// @param queues    one source per queue, of metering's layouts, which outlive the worker, or
+    ///                  the change that removes them; nullptr: it may come by a change
     /// @param counters  outlive the worker; with as many queues as there are here, and at least as
-    /// many collectors. Where metering has further tables, they are split by table here
+    /// many collectors. Where metering has further tables, they are split by table here, if they
+    /// are not yet
     /// @param handler   gets the events of the collectors; may be empty
     /// @param factory   makes the collectors
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
@@ -42,14 +52,19 @@ public:
                  const CollectorEventHandler& handler,
                  const CollectorFactory& factory = make_collector);
 
-    /// Changes the options of the export; see CollectorGroup::change().
+    /// Changes the options of the export, and the further tables; see CollectorGroup::change().
     ///
+    /// @param tables  nullptr: they stay. The sources of a table that goes are empty
     /// @return  collectors whose TLS files were read anew
-    /// @errors  ExportError: nothing has changed
+    /// @errors  ExportError: nothing has changed; std::bad_alloc, likewise
     std::vector<std::string> change(const ExportOptions& options,
-                                    std::span<const std::size_t> accounts) {
-        return collectors_.change(options, accounts);
-    }
+                                    std::span<const std::size_t> accounts,
+                                    const TableChange* tables = nullptr);
+    /// Whether records of a table that were drained from its sources may be here, as
+    /// CollectorGroup::holds() has it.
+    ///
+    /// @param table  its index
+    [[nodiscard]] bool holds(std::size_t table) const noexcept;
     /// Connects to absent collectors at once.
     void try_now() noexcept { collectors_.try_now(); }
     [[nodiscard]] bool is_retiring() const noexcept { return collectors_.is_retiring(); }
@@ -95,9 +110,10 @@ private:
     bool take_batch(Table& table, std::size_t queue);
     [[nodiscard]] bool all_drained();
 
-    MemoryReserve reserve_;  ///< of the export thread
-    std::vector<RecordSource*> queues_;
-    std::vector<Table> tables_;  ///< that have queues
+    MemoryReserve reserve_;              ///< of the export thread
+    RecordLayout layout_;                ///< of the first table
+    std::vector<RecordSource*> queues_;  ///< nullptr: there is none at present
+    std::vector<Table> tables_;          ///< that have queues
     CollectorGroup collectors_;
     std::size_t first_table_{};  ///< of tables_: the first one of the next step
 };

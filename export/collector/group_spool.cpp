@@ -16,9 +16,12 @@ SpoolContent content_of(const MeteringProcess& metering) {
     SpoolContent content{.fingerprint = fingerprint_of(layouts.front()),
                          .record_bytes = record_size(layouts.front())};
     for (std::size_t table = 1; table < layouts.size(); ++table) {
-        content.further.push_back(
-            {.fingerprint = fingerprint_of(layouts[table], metering.elements_of(table).key, table),
-             .record_bytes = record_size(layouts[table])});
+        SpoolLayout& further = content.further.emplace_back();
+        if (metering.has(table)) {
+            const TableElements elements = metering.elements_of(table);
+            further = {.fingerprint = fingerprint_of(layouts[table], elements.key, elements.name),
+                       .record_bytes = record_size(layouts[table])};
+        }
     }
     return content;
 }
@@ -33,17 +36,42 @@ GroupSpool::GroupSpool(const ExportOptions& options, const MeteringProcess& mete
     : flush_interval_(options.flush_interval),
       accounting_(accounting),
       events_("failover", accounting.account(kGroupSpool), std::move(handler)),
-      spool_queue_(options.spool, kGroupSpool, content_of(metering), accounting, events_) {
-    for (const RecordLayout& layout : metering.layouts()) {
-        Kind& kind = kinds_.emplace_back();
-        kind.layout = layout;
-        kind.record_bytes = record_size(layout);
-        kind.batch.layout = kinds_.size() - 1;
-        if (is_on()) {
+      spool_queue_(options.spool, kGroupSpool, content_of(metering), accounting, events_),
+      kinds_(make_kinds(metering, {})) {}
+
+/// Those of tables that do not stay; of free places they have no memory.
+std::vector<GroupSpool::Kind> GroupSpool::make_kinds(const MeteringProcess& metering,
+                                                     const TakenTables& staying) const {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    std::vector<Kind> kinds(layouts.size());
+    for (std::size_t table = 0; table < kinds.size(); ++table) {
+        Kind& kind = kinds[table];
+        kind.layout = layouts[table];
+        kind.record_bytes = record_size(layouts[table]);
+        kind.batch.layout = table;
+        if (is_on() && metering.has(table) && !staying.has(table)) {
             kind.batch.records.reserve(kBatchOctets);
             kind.batch.entries.reserve(kBatchOctets / kind.record_bytes);
         }
     }
+    return kinds;
+}
+
+std::unique_ptr<GroupSpool::Tables> GroupSpool::prepare_tables(const MeteringProcess& metering,
+                                                               const TakenTables& staying) const {
+    return std::unique_ptr<Tables>(new Tables{.kinds = make_kinds(metering, staying),
+                                              .staying = staying,
+                                              .content = SpoolFingerprints(content_of(metering))});
+}
+
+void GroupSpool::take_tables(std::unique_ptr<Tables> prepared) noexcept {
+    for (std::size_t table = 0; table < kinds_.size(); ++table) {
+        if (prepared->staying.has(table)) {
+            prepared->kinds[table] = std::move(kinds_[table]);
+        }
+    }
+    kinds_ = std::move(prepared->kinds);
+    spool_queue_.set_content(std::move(prepared->content));
 }
 
 void GroupSpool::add(const RecordToSend& record, ExportTime now) noexcept {

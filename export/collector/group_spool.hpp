@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "export/message_stages.hpp"
 #include "export/options.hpp"
 #include "export/record_accounting.hpp"
+#include "export/spool/spool_fingerprints.hpp"
 #include "export/spool/spool_queue.hpp"
+#include "export/taken_tables.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -32,6 +35,13 @@ namespace tributary {
 /// there too.
 /// @thread  the export thread
 class GroupSpool {
+    /// The records of one layout.
+    struct Kind {
+        RecordLayout layout;
+        std::size_t record_bytes{};
+        OutgoingMessage batch{};  ///< before write(); memory is kept
+    };
+
 public:
     /// Octets of records in a batch, at the most.
     static constexpr std::size_t kBatchOctets = 32'768;
@@ -73,6 +83,21 @@ public:
         const Kind& kind = kinds_[layout];
         return kind.batch.records.size() + kind.record_bytes <= kBatchOctets;
     }
+    /// What prepare_tables() has made.
+    struct Tables {
+        std::vector<Kind> kinds;
+        TakenTables staying;
+        SpoolFingerprints content;
+    };
+    /// As MessageFormat::prepare_tables(), of all tables.
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TakenTables& staying) const;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept;
+    /// Whether records of a table may be here; true while any are on the disk.
+    [[nodiscard]] bool holds(std::size_t table) const noexcept {
+        return holds_on_disk() || kept_.octets() > 0 || !kinds_[table].batch.entries.empty();
+    }
+
     /// Takes a record; only where has_room().
     void add(const RecordToSend& record, ExportTime now) noexcept;
     /// Whether a batch has waited longer than a message would.
@@ -94,13 +119,8 @@ public:
     void close() noexcept { events_.end(); }
 
 private:
-    /// The records of one layout.
-    struct Kind {
-        RecordLayout layout;
-        std::size_t record_bytes{};
-        OutgoingMessage batch{};  ///< before write(); memory is kept
-    };
-
+    [[nodiscard]] std::vector<Kind> make_kinds(const MeteringProcess& metering,
+                                               const TakenTables& staying) const;
     [[nodiscard]] const Kind* next_batch() const noexcept;
     [[nodiscard]] std::optional<OutgoingMessage> take(ExportTime now);
     [[nodiscard]] bool make_entries(OutgoingMessage& batch) const;
@@ -110,12 +130,12 @@ private:
     [[nodiscard]] bool keep(OutgoingMessage& batch);
     void store_again(OutgoingMessage& batch, ExportTime now);
 
-    std::vector<Kind> kinds_;  ///< by layout
     std::chrono::nanoseconds flush_interval_;
     RecordAccounting& accounting_;
     CollectorEvents events_;
     SpoolQueue spool_queue_;
-    MessageStages kept_;  ///< given back, and on the disk
+    std::vector<Kind> kinds_;  ///< by layout
+    MessageStages kept_;       ///< given back, and on the disk
 };
 
 }  // namespace tributary

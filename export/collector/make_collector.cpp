@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which class a collector is, and which format its messages have, by its options.
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -37,11 +36,13 @@ std::unique_ptr<Framing> framing_of(const CollectorParts& parts, const Collector
     }
     const bool is_delimited =
         collector.format == RecordFormatKind::flowmessage && collector.kafka.delimited;
-    std::optional<ElementText> field;
+    ItemFraming::MakeField field;
     if (collector.kafka.key == KafkaKey::field) {
-        field.emplace(collector.kafka.key_field,
-                      encoder_options(parts.options, collector, parts.metering),
-                      metering_as_sent(parts.metering, collector));
+        field = [collector, options = encoder_options(parts.options, collector, parts.metering)](
+                    const MeteringProcess& metering) {
+            return ElementText(collector.kafka.key_field, options,
+                               metering_as_sent(metering, collector));
+        };
     }
     return std::make_unique<ItemFraming>(name,
                                          is_delimited ? ItemValue::delimited : ItemValue::bare,

@@ -12,10 +12,10 @@ namespace tributary {
 namespace {
 
 /// Octets that are kept of each record, by layout.
-std::vector<std::size_t> octets_to_keep(const CollectorParts& parts) {
+std::vector<std::size_t> octets_to_keep(const MeteringProcess& metering, bool are_kept) {
     std::vector<std::size_t> octets;
-    for (const RecordLayout& layout : parts.metering.layouts()) {
-        octets.push_back(parts.group_spool != nullptr ? record_size(layout) : 0);
+    for (const RecordLayout& layout : metering.layouts()) {
+        octets.push_back(are_kept ? record_size(layout) : 0);
     }
     return octets;
 }
@@ -29,7 +29,31 @@ std::vector<OutgoingMessage> open_messages(std::size_t layouts) {
     return open;
 }
 
+/// The names of some tables.
+std::set<std::string> names_of(const TakenTables& taken, const MeteringProcess& metering) {
+    std::set<std::string> names;
+    const std::vector<std::string> all = table_names(metering);
+    for (std::size_t table = 0; table < all.size(); ++table) {
+        if (taken.has(table)) {
+            names.insert(all[table]);
+        }
+    }
+    return names;
+}
+
 }  // namespace
+
+/// What prepare_tables() has made.
+struct MessageCollector::NextTables final : CollectorTables {
+    std::unique_ptr<MessageFormat::Tables> format;
+    SpoolFingerprints in_spool;
+    std::set<std::string> taken;
+    std::vector<std::size_t> kept_octets;
+    std::vector<OutgoingMessage> open;
+
+    NextTables(std::unique_ptr<MessageFormat::Tables> made, const SpoolContent& content)
+        : format(std::move(made)), in_spool(content) {}
+};
 
 MessageCollector::MessageCollector(const CollectorParts& parts,
                                    std::unique_ptr<MessageFormat> format,
@@ -46,15 +70,48 @@ MessageCollector::MessageCollector(const CollectorParts& parts,
       group_spool_(parts.group_spool),
       pace_(parts.collector()),
       metering_totals_(parts.metering.totals),
-      table_names_(table_names(parts.metering)),
-      taken_(taken_tables(parts.collector(), table_names_)),
+      taken_(
+          names_of(taken_tables(parts.collector(), table_names(parts.metering)), parts.metering)),
       keeps_records_(parts.group_spool != nullptr),
-      kept_octets_(octets_to_keep(parts)),
+      kept_octets_(octets_to_keep(parts.metering, keeps_records_)),
       is_file_(parts.collector().transport == TransportKind::file),
       flush_interval_(parts.options.flush_interval),
       buffer_(parts.collector().buffer),
       open_(open_messages(kept_octets_.size())) {
     settle_is_dead();
+}
+
+bool MessageCollector::holds(std::size_t table) const noexcept {
+    const auto is_of_table = [table](const OutgoingMessage& message) {
+        return message.layout == table && !message.is_made_anew();
+    };
+    return !open_[table].entries.empty() || spool_queue_.holds_messages() ||
+           std::ranges::any_of(messages_.waiting, is_of_table) ||
+           std::ranges::any_of(messages_.staged, is_of_table) ||
+           std::ranges::any_of(messages_.sent, is_of_table);
+}
+
+std::unique_ptr<CollectorTables> MessageCollector::prepare_tables(const MeteringProcess& metering,
+                                                                  const TableChoice& choice) {
+    std::unique_ptr<MessageFormat::Tables> made = format_->prepare_tables(metering, choice);
+    SpoolContent content = format_->spool_content();
+    content.further = made->in_spool;
+    auto prepared = std::make_unique<NextTables>(std::move(made), content);
+    prepared->taken = names_of(choice.taken, metering);
+    prepared->kept_octets = octets_to_keep(metering, keeps_records_);
+    prepared->open = open_messages(prepared->kept_octets.size());
+    return prepared;
+}
+
+void MessageCollector::take_tables(std::unique_ptr<CollectorTables> prepared) noexcept {
+    auto& next = static_cast<NextTables&>(*prepared);
+    format_->take_tables(std::move(next.format));
+    spool_queue_.set_content(std::move(next.in_spool));
+    taken_.merge(next.taken);
+    kept_octets_ = std::move(next.kept_octets);
+    // Those of tables that do not stay are empty.
+    std::ranges::move(open_, next.open.begin());
+    open_ = std::move(next.open);
 }
 
 void MessageCollector::advance(ExportTime now) {
@@ -331,8 +388,8 @@ void MessageCollector::add_report(ExportTime now) {
 ExportNumbers MessageCollector::export_numbers() const {
     ExportNumbers numbers;
     numbers.metering = metering_totals_ ? metering_totals_() : PreExportLosses{};
-    for (std::size_t table = 0; table < table_names_.size(); ++table) {
-        numbers.not_sent += taken_.has(table) ? numbers.metering.lost_of(table) : RecordTally{};
+    for (const std::string& table : taken_) {
+        numbers.not_sent += numbers.metering.lost_of(table);
     }
     for (const RecordCounter& cause : account_.lost) {
         numbers.not_sent += cause.read();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,15 +113,20 @@ public:
         show_gauges();
     }
 
-    /// Limits, address and tables may change while the session, its spool and its account go on.
-    /// Files of its address that have changed are read.
+    /// Limits and address may change while the session, its spool and its account go on. Files of
+    /// its address that have changed are read.
     [[nodiscard]] std::unique_ptr<CollectorChange> prepare_change(
         const CollectorOptions& today, const CollectorOptions& wanted) override;
-    /// Limits and tables change at once; records of tables that it takes no more, and that wait
-    /// here, are still sent. Messages sent to the former address have kMovePatience to be
+    /// Limits change at once. Messages sent to the former address have kMovePatience to be
     /// acknowledged; meanwhile nothing is sent, and then all goes to the other address.
     void change(std::unique_ptr<CollectorChange> prepared) noexcept override;
     static constexpr std::chrono::seconds kMovePatience{5};
+
+    [[nodiscard]] bool holds(std::size_t table) const noexcept override;
+    [[nodiscard]] std::unique_ptr<CollectorTables> prepare_tables(
+        const MeteringProcess& metering, const TableChoice& choice) override;
+    /// Records of tables that it takes no more, and that wait here, are still sent.
+    void take_tables(std::unique_ptr<CollectorTables> prepared) noexcept override;
 
     void try_now() noexcept override { transport_->try_now(); }
     void hurry() noexcept override {
@@ -137,6 +143,7 @@ public:
 
 private:
     struct Change;
+    struct NextTables;
 
     [[nodiscard]] AppendResult append(const std::byte* record, OutgoingMessage& open) noexcept;
     [[nodiscard]] bool has_room_for_entry(OutgoingMessage& open) const noexcept;
@@ -198,8 +205,7 @@ private:
     GroupSpool* group_spool_;  ///< nullptr: there is none
     Pace pace_;
     std::function<PreExportLosses()> metering_totals_;
-    std::vector<std::string> table_names_;
-    TakenTables taken_;  ///< tables that it takes, or has taken before a change
+    std::set<std::string> taken_;  ///< names of the tables that it takes, or has ever taken
     bool keeps_records_;
     std::vector<std::size_t> kept_octets_;  ///< by layout, of each record; 0: it is not kept
     bool is_file_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collector with a spool gets another address, one with a spool or rotation other limits, or any
-// one other tables, while its session goes on.
+// A collector with a spool gets another address, or one with a spool or rotation other limits,
+// while its session goes on.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -24,7 +24,6 @@ auto address_of(const CollectorOptions& collector) {
 struct MessageCollector::Change final : CollectorChange {
     bool has_options{};  ///< these differ from today's
     CollectorOptions options;
-    TakenTables taken;                            ///< of these
     std::string name;                             ///< describe() of these
     std::unique_ptr<Transport> transport;         ///< nullptr: the address stays
     std::shared_ptr<const TlsContext> tls_files;  ///< for the present address; nullptr: none
@@ -36,12 +35,6 @@ std::unique_ptr<CollectorChange> MessageCollector::prepare_change(const Collecto
     prepared->options = wanted;
     prepared->name = describe(wanted);
     prepared->has_options = today != wanted;
-    prepared->taken = taken_tables(wanted, table_names_);
-    try {
-        format_->check_tables(prepared->taken);
-    } catch (const ExportError& fault) {
-        throw ExportError(prepared->name + ": " + fault.what());
-    }
     if (address_of(today) != address_of(wanted)) {
         prepared->transport = make_transport_(wanted, events_);  // it has just read its files
         return prepared;
@@ -65,8 +58,6 @@ void MessageCollector::change(std::unique_ptr<CollectorChange> prepared) noexcep
     if (!wanted.has_options) {
         return;
     }
-    format_->set_tables(wanted.taken);
-    taken_.add(wanted.taken);
     buffer_ = wanted.options.buffer;
     spool_queue_.set_max_octets(wanted.options.spool.max_octets);
     transport_->set_rotation(std::move(wanted.options.rotation));

@@ -56,7 +56,7 @@ struct TemplateKeys {
 class IpfixEncoder {
 public:
     /// @param message_limit  octets that no message exceeds, at most 65535
-    /// @param first_id       of the layout's templates, see first_template_ids()
+    /// @param first_id       of the layout's templates, see first_template_id()
     /// @param table          of the records
     /// @errors  ExportError: libfixbuf refuses the templates, or a record does not fit the limit
     IpfixEncoder(const ExportOptions& options, const RecordLayout& layout,

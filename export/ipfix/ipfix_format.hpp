@@ -42,8 +42,9 @@ public:
                                       OutgoingMessage& open) noexcept override;
     void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
-    void check_tables(const TakenTables& taken) const override;
-    void set_tables(const TakenTables& taken) noexcept override { templates_.set_tables(taken); }
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TableChoice& choice) override;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
     void prepare_for(const OutgoingMessage& message) noexcept override {
         if (!message.is_made_anew()) {
             templates_.prepare_for(message.layout);
@@ -83,21 +84,30 @@ private:
         std::string fault;
     };
     using Encodings = std::vector<std::unique_ptr<Encoding>>;
+    struct NextTables;
 
-    [[nodiscard]] static std::unique_ptr<Encoding> make_encoding(const ExportOptions& own,
-                                                                 const CollectorOptions& collector,
-                                                                 const MeteringProcess& metering,
-                                                                 std::size_t table,
-                                                                 std::size_t message_limit);
-    [[nodiscard]] static std::unique_ptr<Encoding> make_spare_encoding(
-        const ExportOptions& own, const CollectorOptions& collector,
-        const MeteringProcess& metering, std::size_t table, std::size_t message_limit);
-    [[nodiscard]] static Encodings make_encodings(const ExportOptions& own,
-                                                  const CollectorOptions& collector,
-                                                  const MeteringProcess& metering,
-                                                  std::size_t message_limit);
+    /// A table as it is encoded.
+    struct Place {
+        std::size_t table;  ///< its index
+        std::size_t turn;   ///< as in first_template_id()
+    };
+    [[nodiscard]] std::unique_ptr<Encoding> make_encoding(const MeteringProcess& metering,
+                                                          const Place& place,
+                                                          std::size_t message_limit) const;
+    [[nodiscard]] std::unique_ptr<Encoding> make_spare_encoding(const MeteringProcess& metering,
+                                                                const Place& place) const;
+    [[nodiscard]] Encodings make_encodings(const MeteringProcess& metering,
+                                           const TableChoice& choice,
+                                           const std::vector<std::size_t>& turns) const;
 
-    Encodings encodings_;  ///< by table
+    ExportOptions own_;           ///< of the encoders
+    CollectorOptions collector_;  ///< as it was made
+    std::size_t message_limit_;
+    /// By table: how many have had its place before. By TCP and in files it stays 0, because there
+    /// templates are withdrawn.
+    std::vector<std::size_t> turns_;
+    bool has_turns_;
+    Encodings encodings_;  ///< by table; nullptr: the place is free
     TemplateScheduler templates_;
     MessageNumbering numbering_;
 };

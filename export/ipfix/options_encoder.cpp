@@ -129,11 +129,6 @@ OptionsEncoder::OptionsEncoder(const ExportOptions& options, const MeteringProce
                 .message_limit = message_limit},
                session_templates(shape_, names_templates)),
       template_messages_(encode_templates(session_, options_templates(shape_))) {
-    const std::vector<RecordLayout> layouts = metering.layouts();
-    for (std::size_t table = 0; table < layouts.size(); ++table) {
-        type_messages_.push_back(
-            make_types(layouts[table], metering.elements_of(table).is_declared));
-    }
     if (names_templates) {
         make_name_messages();
     }
@@ -156,9 +151,8 @@ void OptionsEncoder::make_name_messages() {
         {.octets = encode_templates(session_, std::array{name_template()}).front()});
 }
 
-/// @errors  ExportError
-std::vector<OptionsEncoder::Message> OptionsEncoder::make_types(const RecordLayout& layout,
-                                                                bool is_declared) {
+std::vector<OptionsEncoder::Message> OptionsEncoder::types_of(const RecordLayout& layout,
+                                                              bool is_declared) {
     Messages types;
     if (shape_.choice.types) {
         append_types(types, layout, is_declared);

@@ -48,12 +48,11 @@ public:
     [[nodiscard]] const std::vector<std::vector<std::byte>>& template_messages() const noexcept {
         return template_messages_;
     }
-    /// Of the types of the elements that a table's records have, in messages of their own.
+    /// The types of the elements that the records of a table have, in messages of their own.
     ///
-    /// @param table  its index
-    [[nodiscard]] const std::vector<Message>& type_messages(std::size_t table) const noexcept {
-        return type_messages_[table];
-    }
+    /// @param is_declared  TableElements::is_declared
+    /// @errors  ExportError
+    [[nodiscard]] std::vector<Message> types_of(const RecordLayout& layout, bool is_declared);
     /// What goes ahead of names: the type of their element, and their template. Empty: it makes no
     /// names.
     [[nodiscard]] const std::vector<Message>& name_messages() const noexcept {
@@ -87,7 +86,6 @@ private:
                                           bool has_algorithm) const;
     [[nodiscard]] static Fields psamp_sampling(const ObservedInterface& interface);
     void append_together(Messages& out, std::span<const Fields> records);
-    [[nodiscard]] std::vector<Message> make_types(const RecordLayout& layout, bool is_declared);
     void make_name_messages();
     void append_type(Messages& out, const Described& element);
     void append_types(Messages& out, const RecordLayout& layout, bool is_declared);
@@ -102,7 +100,6 @@ private:
     std::vector<ObservedInterface> interfaces_;
     FixbufSession session_;
     std::vector<std::vector<std::byte>> template_messages_;
-    std::vector<std::vector<Message>> type_messages_;  ///< by table
     std::vector<Message> name_messages_;
 };
 

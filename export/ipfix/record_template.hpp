@@ -43,7 +43,7 @@ private:
 
 /// The templates of a layout, in the order of RecordShapes.
 ///
-/// @param first_id  see first_template_ids()
+/// @param first_id  see first_template_id()
 [[nodiscard]] std::vector<RecordTemplate> make_templates(const RecordLayout& layout,
                                                          TimestampUnit timestamps,
                                                          const ElementChoice& choice = {},

@@ -11,22 +11,20 @@ namespace tributary {
 
 static_assert(kMostRecordKinds == kFurtherTemplateIds - kFirstTemplateId);
 
-std::vector<std::uint16_t> first_template_ids(std::span<const RecordLayout> layouts) {
-    std::vector<std::uint16_t> first;
-    std::size_t next = kFirstTemplateId;
-    std::size_t end = kFurtherTemplateIds;
-    for (const RecordLayout& layout : layouts) {
-        const std::size_t shapes = record_kinds(layout);
-        if (shapes > end - next) {
-            throw ExportError("the records of " + std::to_string(layouts.size()) +
-                              " tables need more template ids than there are");
-        }
-        first.push_back(static_cast<std::uint16_t>(next));
-        const std::size_t blocks = (shapes + kTemplateIdBlock - 1) / kTemplateIdBlock;
-        next = first.size() == 1 ? kFurtherTemplateIds : next + blocks * kTemplateIdBlock;
-        end = kEndOfTemplateIds;
+std::uint16_t first_template_id(std::size_t table, const RecordLayout& layout, std::size_t turn) {
+    const std::size_t shapes = record_kinds(layout);
+    const std::size_t ids = table == 0 ? kMostRecordKinds : kTemplateIdsOfPlace;
+    if (shapes > ids) {
+        throw ExportError("the records of a table need " + std::to_string(shapes) +
+                          " template ids, and it has " + std::to_string(ids));
     }
-    return first;
+    if (table == 0) {
+        return kFirstTemplateId;
+    }
+    const std::size_t blocks = (shapes + kTemplateIdBlock - 1) / kTemplateIdBlock;
+    const std::size_t turns = kTemplateIdsOfPlace / kTemplateIdBlock / blocks;
+    return static_cast<std::uint16_t>(kFurtherTemplateIds + (table - 1) * kTemplateIdsOfPlace +
+                                      turn % turns * blocks * kTemplateIdBlock);
 }
 
 }  // namespace tributary

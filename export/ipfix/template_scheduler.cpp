@@ -1,29 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/ipfix/template_scheduler.hpp"
 
-#include <algorithm>
 #include <span>
+#include <utility>
+
+#include "export/ipfix/message_builder.hpp"
 
 namespace tributary {
 namespace {
 
-/// Whether options records can name the templates of flow records. The main table's alone need no
-/// name. A name is an element of an enterprise, and goes with the types of these.
-bool names_templates(const ExportOptions& options, const std::vector<const IpfixEncoder*>& flows) {
-    const auto is_named = [](const IpfixEncoder* each) {
-        return !each->table().empty() && each->table() != kMainTable;
-    };
+/// Whether options records can name the templates of flow records. A name is an element of an
+/// enterprise, and goes with the types of these.
+bool names_templates(const ExportOptions& options) {
     return options.options_interval.count() > 0 && options.options.types &&
-           options.enterprise_elements && std::ranges::any_of(flows, is_named);
+           options.enterprise_elements;
+}
+
+constexpr std::size_t kSetHeader = 4;
+constexpr std::uint16_t kTemplateSet = 2;
+
+std::uint16_t read_be16(MessageView octets, std::size_t at) noexcept {
+    constexpr unsigned kOctet = 8;
+    return static_cast<std::uint16_t>(std::to_integer<unsigned>(octets[at]) << kOctet |
+                                      std::to_integer<unsigned>(octets[at + 1]));
+}
+
+void put_be16(std::size_t value, std::vector<std::byte>& to) {
+    constexpr unsigned kOctet = 8;
+    to.push_back(static_cast<std::byte>(value >> kOctet));
+    to.push_back(static_cast<std::byte>(value));
+}
+
+/// Octets of a template record at the beginning of `rest`.
+///
+/// @source  RFC 7011 §3.4.1, §3.2: an element of an enterprise has its number behind it
+std::size_t octets_of_template(MessageView rest) noexcept {
+    constexpr std::uint16_t kOfEnterprise = 0x8000;
+    constexpr std::size_t kHeader = 4;
+    std::size_t at = kHeader;
+    for (std::size_t fields = read_be16(rest, 2); fields > 0; --fields) {
+        at += (read_be16(rest, at) & kOfEnterprise) != 0 ? 8U : 4U;
+    }
+    return at;
+}
+
+/// Adds the ids of the templates in a message of our own.
+void add_template_ids(MessageView message, std::vector<std::uint16_t>& ids) {
+    for (MessageView sets = message.subspan(MessageBuilder::kMessageHeader); !sets.empty();) {
+        const std::size_t length = read_be16(sets, 2);
+        MessageView records = sets.subspan(kSetHeader, length - kSetHeader);
+        while (!records.empty()) {
+            ids.push_back(read_be16(records, 0));
+            records = records.subspan(octets_of_template(records));
+        }
+        sets = sets.subspan(length);
+    }
+}
+
+/// A message that withdraws templates, without number and time.
+///
+/// @source  RFC 7011 §3.1, §8.1
+MessageFormat::Message withdrawal_of(std::span<const std::uint16_t> ids,
+                                     std::uint32_t observation_domain) {
+    constexpr std::uint16_t kVersion = 10;
+    constexpr unsigned kHalf = 16;
+    const std::size_t set = kSetHeader + 4 * ids.size();
+    MessageFormat::Message message;
+    put_be16(kVersion, message.octets);
+    put_be16(MessageBuilder::kMessageHeader + set, message.octets);
+    for (int part = 0; part < 4; ++part) {  // the time and the number
+        put_be16(0, message.octets);
+    }
+    put_be16(observation_domain >> kHalf, message.octets);
+    put_be16(observation_domain, message.octets);
+    put_be16(kTemplateSet, message.octets);
+    put_be16(set, message.octets);
+    for (const std::uint16_t id : ids) {
+        put_be16(id, message.octets);
+        put_be16(0, message.octets);
+    }
+    return message;
 }
 
 }  // namespace
 
 TemplateScheduler::Flows::Flows(const IpfixEncoder& encoder,
-                                std::span<const MessageFormat::Message> types,
-                                OptionsEncoder& names)
+                                std::vector<MessageFormat::Message> types, OptionsEncoder& names)
     : encoder_(&encoder),
-      types_(types),
+      types_(std::move(types)),
       at_once_(encoder.template_messages()),
       keys_at_once_(encoder.announced_keys().size()) {
     if (!names.name_messages().empty() && !encoder.table().empty()) {
@@ -41,7 +105,7 @@ MessageFormat::Ahead TemplateScheduler::Flows::next() const noexcept {
 }
 
 bool TemplateScheduler::Flows::has_next_name() const noexcept {
-    const std::size_t templates = next_ - std::min(next_, types_.size());  // that were sent
+    const std::size_t templates = sent_templates();
     if (names_.empty() || templates < at_once_) {
         return false;
     }
@@ -69,25 +133,94 @@ TemplateScheduler::TemplateScheduler(const ExportOptions& options, TransportKind
       options_interval_(options.options_interval),
       taken_(tables.taken),
       sent_(tables.taken),
-      options_(options, metering, message_limit, names_templates(options, tables.by_table)) {
+      options_(options, metering, message_limit, names_templates(options)),
+      observation_domain_(options.observation_domain) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
     for (std::size_t table = 0; table < tables.by_table.size(); ++table) {
-        const std::span<const MessageFormat::Message> types = options_.type_messages(table);
-        flows_.emplace_back(*tables.by_table[table], has_options() ? types : types.first(0),
-                            options_);
+        const IpfixEncoder* const encoder = tables.by_table[table];
+        flows_.push_back(encoder == nullptr ? nullptr
+                                            : make_flows(*encoder, layouts[table],
+                                                         metering.elements_of(table).is_declared));
     }
+}
+
+/// @errors  ExportError
+std::unique_ptr<TemplateScheduler::Flows> TemplateScheduler::make_flows(const IpfixEncoder& encoder,
+                                                                        const RecordLayout& layout,
+                                                                        bool is_declared) {
+    return std::make_unique<Flows>(encoder,
+                                   has_options() ? options_.types_of(layout, is_declared)
+                                                 : std::vector<MessageFormat::Message>(),
+                                   options_);
+}
+
+TemplateScheduler::Tables TemplateScheduler::prepare(const MeteringProcess& metering,
+                                                     std::span<const IpfixEncoder* const> encoders,
+                                                     const TableChoice& choice) {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    Tables prepared{.flows = {}, .withdrawals = {}, .choice = choice};
+    prepared.flows.resize(encoders.size());
+    for (std::size_t table = 0; table < encoders.size(); ++table) {
+        if (choice.staying.has(table)) {
+            continue;
+        }
+        if (table < flows_.size() && flows_[table] != nullptr) {
+            add_withdrawal(*flows_[table], prepared.withdrawals);
+        }
+        if (encoders[table] != nullptr) {
+            prepared.flows[table] = make_flows(*encoders[table], layouts[table],
+                                               metering.elements_of(table).is_declared);
+        }
+    }
+    prepared.withdrawals.insert(
+        prepared.withdrawals.begin(),
+        withdrawals_.begin() + static_cast<std::ptrdiff_t>(next_withdrawal_), withdrawals_.end());
+    return prepared;
+}
+
+/// Withdraws the templates that the session has.
+void TemplateScheduler::add_withdrawal(const Flows& flows,
+                                       std::vector<MessageFormat::Message>& to) const {
+    std::vector<std::uint16_t> ids;
+    for (std::size_t message = 0; message < flows.sent_templates(); ++message) {
+        add_template_ids(flows.encoder().template_message(message), ids);
+    }
+    if (!ids.empty() && withdraws_templates()) {
+        to.push_back(withdrawal_of(ids, observation_domain_));
+    }
+}
+
+void TemplateScheduler::take(Tables&& prepared) noexcept {
+    last_counter_ = &next_fixed_;
+    for (std::size_t table = 0; table < prepared.flows.size(); ++table) {
+        if (!prepared.choice.staying.has(table)) {
+            sent_.remove(table);
+        } else if (table < flows_.size()) {
+            prepared.flows[table] = std::move(flows_[table]);
+        }
+    }
+    flows_ = std::move(prepared.flows);
+    withdrawals_ = std::move(prepared.withdrawals);
+    next_withdrawal_ = 0;
+    taken_ = prepared.choice.taken;
+    sent_.add(taken_);
 }
 
 void TemplateScheduler::restart() noexcept {
     begin_round();
     options_due_ = true;
+    withdrawals_.clear();
+    next_withdrawal_ = 0;
 }
 
 void TemplateScheduler::begin_round() noexcept {
     next_fixed_ = 0;
     next_of_names_ = 0;
     sent_ = taken_;
-    for (Flows& each : flows_) {
-        each.restart();
+    for (const std::unique_ptr<Flows>& each : flows_) {
+        if (each != nullptr) {
+            each->restart();
+        }
     }
     is_in_round_ = true;
 }
@@ -107,8 +240,8 @@ std::size_t TemplateScheduler::fixed_end() const noexcept {
 /// nullptr: all types and templates of flow records are sent.
 TemplateScheduler::Flows* TemplateScheduler::next_flows() noexcept {
     for (std::size_t table = 0; table < flows_.size(); ++table) {
-        if (sent_.has(table) && flows_[table].has_next()) {
-            return &flows_[table];
+        if (sent_.has(table) && flows_[table]->has_next()) {
+            return flows_[table].get();
         }
     }
     return nullptr;
@@ -130,8 +263,8 @@ bool TemplateScheduler::are_named() const noexcept {
 /// nullptr: all templates that were sent have their names.
 TemplateScheduler::Flows* TemplateScheduler::next_named() noexcept {
     for (std::size_t table = 0; table < flows_.size(); ++table) {
-        if (sent_.has(table) && flows_[table].has_next_name()) {
-            return &flows_[table];
+        if (sent_.has(table) && flows_[table]->has_next_name()) {
+            return flows_[table].get();
         }
     }
     return nullptr;
@@ -143,9 +276,13 @@ bool TemplateScheduler::refresh_is_due(std::chrono::nanoseconds now) const noexc
     return refreshes_templates_ && (by_packets || now - templates_at_ >= template_refresh_);
 }
 
-/// Options templates, types and templates of flow records, and then names. What is sent is counted
-/// by *last_counter_.
+/// Withdrawals, options templates, types and templates of flow records, and then names. What is
+/// sent is counted by *last_counter_.
 std::optional<MessageFormat::Ahead> TemplateScheduler::next_message() noexcept {
+    if (next_withdrawal_ < withdrawals_.size()) {
+        last_counter_ = &next_withdrawal_;
+        return MessageFormat::Ahead{.octets = withdrawals_[next_withdrawal_].octets};
+    }
     if (next_fixed_ < fixed_end()) {
         last_counter_ = &next_fixed_;
         return MessageFormat::Ahead{.octets = options_.template_messages()[next_fixed_]};
@@ -195,12 +332,12 @@ MessageFormat::Report TemplateScheduler::make_options(const ExportNumbers& numbe
     options_due_ = false;
     options_at_ = now;
     if (flows_.size() == 1) {
-        return options_.encode(numbers, flows_.front().encoder().announced_keys());
+        return options_.encode(numbers, flows_.front()->encoder().announced_keys());
     }
     std::vector<TemplateKeys> keys;
     for (std::size_t table = 0; table < flows_.size(); ++table) {
         if (sent_.has(table)) {
-            const std::span announced = flows_[table].encoder().announced_keys();
+            const std::span announced = flows_[table]->encoder().announced_keys();
             keys.insert(keys.end(), announced.begin(), announced.end());
         }
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,8 +31,9 @@ class TemplateScheduler {
 public:
     /// The encoders that have the templates of flow records.
     struct TableEncoders {
-        std::vector<const IpfixEncoder*> by_table;  ///< outlive the scheduler
-        TakenTables taken;                          ///< by the collector
+        /// Outlive the scheduler, or the change that removes them; nullptr: the place is free.
+        std::vector<const IpfixEncoder*> by_table;
+        TakenTables taken;  ///< by the collector
     };
     /// @param options   of this collector
     /// @errors  ExportError
@@ -38,11 +41,25 @@ public:
                       const MeteringProcess& metering, std::size_t message_limit,
                       const TableEncoders& tables);
 
-    /// The collector takes these tables from now on. The templates of others are not sent again.
-    void set_tables(const TakenTables& taken) noexcept {
-        taken_ = taken;
-        sent_.add(taken);
-    }
+    class Flows;
+    /// Other tables, prepared.
+    struct Tables {
+        std::vector<std::unique_ptr<Flows>> flows;  ///< by table; nullptr: it stays, or is free
+        std::vector<MessageFormat::Message> withdrawals;  ///< of templates of tables that go
+        TableChoice choice;
+    };
+    /// Makes what is sent for other tables.
+    ///
+    /// @param encoders  by table; of those that stay nothing is read
+    /// @errors  ExportError; std::bad_alloc
+    [[nodiscard]] Tables prepare(const MeteringProcess& metering,
+                                 std::span<const IpfixEncoder* const> encoders,
+                                 const TableChoice& choice);
+    /// From now on the collector takes these tables. The templates of others are not sent again,
+    /// and those of tables that go are withdrawn, but by UDP.
+    ///
+    /// @source  RFC 7011 §8.1, §8.4
+    void take(Tables&& prepared) noexcept;
     /// A message with records of this table leaves next: its templates go ahead of it, whether or
     /// not the collector still takes the table.
     void prepare_for(std::size_t table) noexcept { sent_.add(table); }
@@ -57,6 +74,8 @@ public:
         std::chrono::nanoseconds now) noexcept;
     /// The last message of next_template() could not be sent: it is the next one again.
     void take_back_template() noexcept { --*last_counter_; }
+    /// Whether templates of tables that go are withdrawn; else their ids are not used again soon.
+    [[nodiscard]] bool withdraws_templates() const noexcept { return !refreshes_templates_; }
     /// Another message of flow records leaves.
     void count_data() noexcept { ++data_since_templates_; }
 
@@ -65,15 +84,14 @@ public:
     [[nodiscard]] MessageFormat::Report make_options(const ExportNumbers& numbers,
                                                      std::chrono::nanoseconds now);
 
-private:
     /// Types and templates of one table's records, and the names of these templates. The templates
     /// may become more: one that is announced later is in a message of its own, and so is its name.
     class Flows {
     public:
         /// @param encoder  has encoded nothing yet; outlives it
-        /// @param types    of its elements; they go ahead of the templates, and outlive it
+        /// @param types    of its elements; they go ahead of the templates
         /// @param names    makes the names, if it makes any
-        Flows(const IpfixEncoder& encoder, std::span<const MessageFormat::Message> types,
+        Flows(const IpfixEncoder& encoder, std::vector<MessageFormat::Message> types,
               OptionsEncoder& names);
 
         [[nodiscard]] const IpfixEncoder& encoder() const noexcept { return *encoder_; }
@@ -84,6 +102,10 @@ private:
         }
         /// The next one of these. There is one.
         [[nodiscard]] MessageFormat::Ahead next() const noexcept;
+        /// Messages of templates that were sent since restart().
+        [[nodiscard]] std::size_t sent_templates() const noexcept {
+            return next_ - std::min(next_, types_.size());
+        }
         /// Whether templates were sent whose names are not.
         [[nodiscard]] bool has_next_name() const noexcept;
         /// The next one of these. There is one.
@@ -94,7 +116,7 @@ private:
 
     private:
         const IpfixEncoder* encoder_;
-        std::span<const MessageFormat::Message> types_;
+        std::vector<MessageFormat::Message> types_;
         std::size_t at_once_;       ///< messages of the templates that are announced at once
         std::size_t keys_at_once_;  ///< these templates
         std::vector<MessageFormat::Message> names_;  ///< of these; none: templates have no names
@@ -104,6 +126,10 @@ private:
         std::size_t next_name_{};  ///< likewise
     };
 
+private:
+    [[nodiscard]] std::unique_ptr<Flows> make_flows(const IpfixEncoder& encoder,
+                                                    const RecordLayout& layout, bool is_declared);
+    void add_withdrawal(const Flows& flows, std::vector<MessageFormat::Message>& to) const;
     [[nodiscard]] bool has_options() const noexcept { return options_interval_.count() > 0; }
     [[nodiscard]] std::size_t fixed_end() const noexcept;
     [[nodiscard]] Flows* next_flows() noexcept;
@@ -120,7 +146,10 @@ private:
     TakenTables taken_;
     TakenTables sent_;  ///< types and templates of these are sent in this round
     OptionsEncoder options_;
-    std::vector<Flows> flows_;  ///< by table
+    std::vector<std::unique_ptr<Flows>> flows_;  ///< by table; nullptr: the place is free
+    std::uint32_t observation_domain_;
+    std::vector<MessageFormat::Message> withdrawals_;  ///< go ahead of all others
+    std::size_t next_withdrawal_{};                    ///< those before it are sent
 
     std::size_t next_fixed_{};                  ///< of options templates; likewise
     std::size_t next_of_names_{};               ///< of what goes ahead of names; likewise

@@ -43,43 +43,80 @@ std::size_t most_message(std::size_t buffer) noexcept {
 
 }  // namespace
 
+/// What prepare_tables() has made.
+struct IpfixItemFormat::NextTables final : Tables {
+    Encodings encodings;
+    TakenTables staying;
+    std::vector<FlowShare> flow_shares;
+};
+
 IpfixItemFormat::IpfixItemFormat(const ExportOptions& options, const CollectorOptions& collector,
                                  const MeteringProcess& metering)
-    : most_message_(most_message(collector.buffer)),
+    : own_(encoder_options(options, without_options_records(collector), metering)),
+      collector_(collector),
+      most_message_(most_message(collector.buffer)),
       lanes_(collector.kafka.key == KafkaKey::none ? 1 : kLanes),
       key_octets_(collector.kafka.key == KafkaKey::none ? 0 : kKeyOctets),
+      encodings_(make_encodings(metering, {})),
       numbering_(lanes_),
       ipfix_(kMostItem),
       flow_shares_(flow_shares(metering)) {
-    const ExportOptions own =
-        encoder_options(options, without_options_records(collector), metering);
-    for (std::size_t index = 0; index < metering.layouts().size(); ++index) {
-        encodings_.push_back(make_encoding(own, collector, metering, index, lanes_));
-    }
     if (collector.format == RecordFormatKind::rawflow) {
         raw_flow_.emplace(options.probe.address);
     }
 }
 
+/// Those of tables that do not stay.
+IpfixItemFormat::Encodings IpfixItemFormat::make_encodings(const MeteringProcess& metering,
+                                                           const TakenTables& staying) const {
+    Encodings made(1 + metering.further.size());
+    for (std::size_t index = 0; index < made.size(); ++index) {
+        if (metering.has(index) && !staying.has(index)) {
+            made[index] = make_encoding(metering, index);
+        }
+    }
+    return made;
+}
+
 std::unique_ptr<IpfixItemFormat::Encoding> IpfixItemFormat::make_encoding(
-    const ExportOptions& own, const CollectorOptions& collector, const MeteringProcess& metering,
-    std::size_t index, std::size_t lanes) {
-    const std::vector<RecordLayout> layouts = metering.layouts();
-    const RecordLayout& layout = layouts[index];
+    const MeteringProcess& metering, std::size_t index) const {
+    const RecordLayout layout = metering.layouts()[index];
     std::optional<BiflowSplitter> splitter;
-    if (is_split_for(collector, layout)) {
+    if (is_split_for(collector_, layout)) {
         splitter.emplace(layout);
     }
     const RecordLayout sent = splitter ? splitter->layout() : layout;
     auto made = std::unique_ptr<Encoding>(new Encoding{
         .splitter = splitter,
-        .encoder = IpfixEncoder(own, sent, kMostItem, first_template_ids(layouts)[index],
+        .encoder = IpfixEncoder(own_, sent, kMostItem, first_template_id(index, layout),
                                 metering.elements_of(index)),
         .layout = layout,
         .record_bytes = record_size(layout)});
-    made->lanes.resize(lanes);
-    made->has_shape.resize(lanes * made->encoder.shapes());
+    made->lanes.resize(lanes_);
+    made->has_shape.resize(lanes_ * made->encoder.shapes());
     return made;
+}
+
+std::unique_ptr<MessageFormat::Tables> IpfixItemFormat::prepare_tables(
+    const MeteringProcess& metering, const TableChoice& choice) {
+    auto prepared = std::make_unique<NextTables>();
+    prepared->in_spool.resize(metering.further.size());
+    prepared->encodings = make_encodings(metering, choice.staying);
+    prepared->staying = choice.staying;
+    prepared->flow_shares = flow_shares(metering);
+    return prepared;
+}
+
+/// Each item has its templates: there is nothing to withdraw.
+void IpfixItemFormat::take_tables(std::unique_ptr<Tables> prepared) noexcept {
+    auto& next = static_cast<NextTables&>(*prepared);
+    for (std::size_t index = 0; index < encodings_.size(); ++index) {
+        if (next.staying.has(index)) {
+            next.encodings[index] = std::move(encodings_[index]);
+        }
+    }
+    encodings_ = std::move(next.encodings);
+    flow_shares_ = std::move(next.flow_shares);
 }
 
 /// What a record needs in an item of its lane.

@@ -65,6 +65,9 @@ public:
                                       OutgoingMessage& open) noexcept override;
     void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TableChoice& choice) override;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
     [[nodiscard]] SpoolContent spool_content() const override;
     [[nodiscard]] bool readmit(const OutgoingMessage& message) noexcept override;
 
@@ -110,11 +113,13 @@ private:
         Timestamp latest_end{};
     };
 
-    [[nodiscard]] static std::unique_ptr<Encoding> make_encoding(const ExportOptions& own,
-                                                                 const CollectorOptions& collector,
-                                                                 const MeteringProcess& metering,
-                                                                 std::size_t index,
-                                                                 std::size_t lanes);
+    using Encodings = std::vector<std::unique_ptr<Encoding>>;
+    struct NextTables;
+
+    [[nodiscard]] Encodings make_encodings(const MeteringProcess& metering,
+                                           const TakenTables& staying) const;
+    [[nodiscard]] std::unique_ptr<Encoding> make_encoding(const MeteringProcess& metering,
+                                                          std::size_t index) const;
     [[nodiscard]] Growth growth_of(Encoding& to, const std::byte* record,
                                    std::size_t lane) const noexcept;
     void encode(Encoding& from, const std::byte* record) noexcept;
@@ -126,15 +131,17 @@ private:
                              std::span<const std::uint32_t> order);
     static void reset(Encoding& encoding) noexcept;
 
+    ExportOptions own_;           ///< of the encoders
+    CollectorOptions collector_;  ///< as it was made
     std::size_t most_message_;
     std::size_t lanes_;
     std::size_t key_octets_;  ///< 0: there is no key
     std::optional<RawFlow> raw_flow_;
-    std::vector<std::unique_ptr<Encoding>> encodings_;  ///< by layout
-    std::vector<MessageNumbering> numbering_;           ///< by lane
-    std::vector<std::byte> ipfix_;                      ///< kMostItem: a message before its frame
-    std::vector<FlowShare> flow_shares_;                ///< by layout
-    std::uint32_t turn_{};                              ///< of the next item without a key
+    Encodings encodings_;                      ///< by layout; nullptr: the place is free
+    std::vector<MessageNumbering> numbering_;  ///< by lane
+    std::vector<std::byte> ipfix_;             ///< kMostItem: a message before its frame
+    std::vector<FlowShare> flow_shares_;       ///< by layout
+    std::uint32_t turn_{};                     ///< of the next item without a key
 };
 
 }  // namespace tributary

@@ -24,26 +24,53 @@ std::size_t most_key_octets(KafkaKey key, const std::optional<ElementText>& fiel
 
 }  // namespace
 
+/// What prepare_tables() has made.
+struct ItemFraming::NextTables final : Tables {
+    NextTables(std::size_t before, OfTables made) : Tables(before), tables(std::move(made)) {}
+    OfTables tables;
+};
+
 ItemFraming::ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
-                         const MeteringProcess& metering, std::optional<ElementText> field)
+                         const MeteringProcess& metering, MakeField field)
     : name_((value == ItemValue::delimited ? "kafka delimited " : "kafka ") + std::string(format)),
       is_delimited_(value == ItemValue::delimited),
       key_(key),
-      field_(std::move(field)),
-      most_key_octets_(most_key_octets(key, field_)),
-      layouts_(metering.layouts()),
-      flow_shares_(flow_shares(metering)) {}
+      make_field_(std::move(field)),
+      tables_(make(metering)) {}
+
+ItemFraming::OfTables ItemFraming::make(const MeteringProcess& metering) const {
+    OfTables made{.field = {},
+                  .most_key_octets = 0,
+                  .layouts = metering.layouts(),
+                  .flow_shares = flow_shares(metering)};
+    if (make_field_) {
+        made.field.emplace(make_field_(metering));
+    }
+    made.most_key_octets = most_key_octets(key_, made.field);
+    return made;
+}
+
+std::unique_ptr<Framing::Tables> ItemFraming::prepare_tables(const MeteringProcess& metering) {
+    OfTables made = make(metering);
+    const std::size_t before = octets_before(made);
+    return std::make_unique<NextTables>(before, std::move(made));
+}
+
+void ItemFraming::take_tables(std::unique_ptr<Tables> prepared) noexcept {
+    tables_ = std::move(static_cast<NextTables&>(*prepared).tables);
+}
 
 std::size_t ItemFraming::complete(std::span<std::byte> item, std::size_t encoded,
                                   const FramedRecord& record) noexcept {
-    const Key key = write_key(record, item.subspan(kRecordItemHeader, most_key_octets_));
+    const Key key = write_key(record, item.subspan(kRecordItemHeader, tables_.most_key_octets));
     const std::size_t value_at = kRecordItemHeader + key.octets;
-    if (key.octets < most_key_octets_) {
-        std::memmove(item.data() + value_at, item.data() + kRecordItemHeader + most_key_octets_,
+    if (key.octets < tables_.most_key_octets) {
+        std::memmove(item.data() + value_at,
+                     item.data() + kRecordItemHeader + tables_.most_key_octets,
                      length_octets() + encoded);
     }
     const RecordTally tally =
-        record.is_first ? tally_of(record.bytes, layouts_[record.layout]) : RecordTally{};
+        record.is_first ? tally_of(record.bytes, tables_.layouts[record.layout]) : RecordTally{};
     const std::span<std::byte> room = item.subspan(value_at);
     const std::size_t octets = is_delimited_ ? delimit(room, encoded) : encoded;
     write_item_header({.key = item.subspan(kRecordItemHeader, key.octets),
@@ -59,9 +86,9 @@ ItemFraming::Key ItemFraming::write_key(const FramedRecord& record,
     if (key_ == KafkaKey::none) {
         return {.octets = 0, .hash = turn_++};
     }
-    const FlowShare& share = flow_shares_[record.layout];
-    if (field_) {
-        const std::size_t octets = field_->put(record.layout, record.sent, to);
+    const FlowShare& share = tables_.flow_shares[record.layout];
+    if (tables_.field) {
+        const std::size_t octets = tables_.field->put(record.layout, record.sent, to);
         return octets > 0 ? Key{octets, murmur2(to.first(octets)) & kPositive}
                           : Key{0, share.of(record.bytes)};
     }

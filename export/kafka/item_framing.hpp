@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,12 +34,17 @@ class ItemFraming final : public Framing {
 public:
     /// @param format  of the records, for spools
     /// @param value   delimited: records have 1 .. kMostDelimited octets
+    /// Makes the key of the records of some tables. @errors  ExportError
+    using MakeField = std::function<ElementText(const MeteringProcess& metering)>;
     /// @param field   with KafkaKey::field, whose value is the key
     ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
-                const MeteringProcess& metering, std::optional<ElementText> field = {});
+                const MeteringProcess& metering, MakeField field = {});
+
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering) override;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
 
     [[nodiscard]] std::size_t octets_before() const noexcept override {
-        return kRecordItemHeader + most_key_octets_ + length_octets();
+        return octets_before(tables_);
     }
     [[nodiscard]] std::size_t octets_behind() const noexcept override { return 0; }
     [[nodiscard]] std::size_t complete(std::span<std::byte> item, std::size_t encoded,
@@ -53,6 +60,19 @@ private:
         std::size_t octets{};  ///< 0: there is none
         std::uint32_t hash{};
     };
+    /// What depends on the tables.
+    struct OfTables {
+        std::optional<ElementText> field;
+        std::size_t most_key_octets;
+        std::vector<RecordLayout> layouts;
+        std::vector<FlowShare> flow_shares;  ///< by layout
+    };
+    struct NextTables;
+
+    [[nodiscard]] OfTables make(const MeteringProcess& metering) const;
+    [[nodiscard]] std::size_t octets_before(const OfTables& tables) const noexcept {
+        return kRecordItemHeader + tables.most_key_octets + length_octets();
+    }
     [[nodiscard]] Key write_key(const FramedRecord& record, std::span<std::byte> to) noexcept;
     /// That are kept free in front of a record for its length.
     [[nodiscard]] std::size_t length_octets() const noexcept {
@@ -62,11 +82,9 @@ private:
     std::string name_;
     bool is_delimited_;
     KafkaKey key_;
-    std::optional<ElementText> field_;
-    std::size_t most_key_octets_;
-    std::vector<RecordLayout> layouts_;
-    std::vector<FlowShare> flow_shares_;  ///< by layout
-    std::uint32_t turn_{};                ///< of the next record, with KafkaKey::none
+    MakeField make_field_;
+    OfTables tables_;
+    std::uint32_t turn_{};  ///< of the next record, with KafkaKey::none
 };
 
 }  // namespace tributary

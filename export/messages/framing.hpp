@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "export/message.hpp"
+#include "export/metering_process.hpp"
 
 namespace tributary {
 
@@ -39,6 +41,22 @@ public:
     /// @return  octets of the item
     [[nodiscard]] virtual std::size_t complete(std::span<std::byte> item, std::size_t encoded,
                                                const FramedRecord& record) noexcept = 0;
+
+    /// What prepare_tables() has made, and take_tables() takes.
+    struct Tables {
+        explicit Tables(std::size_t before) noexcept : octets_before(before) {}
+        Tables(const Tables&) = delete;
+        Tables& operator=(const Tables&) = delete;
+        virtual ~Tables() = default;
+
+        std::size_t octets_before;  ///< from then on
+    };
+    /// As those of MessageFormat. A framing that does not look at records has none of this.
+    [[nodiscard]] virtual std::unique_ptr<Tables> prepare_tables(
+        const MeteringProcess& /*metering*/) {
+        return std::make_unique<Tables>(octets_before());
+    }
+    virtual void take_tables(std::unique_ptr<Tables> /*prepared*/) noexcept {}
 
     /// What the messages are in a spool: see SpoolContent, also for the version.
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;

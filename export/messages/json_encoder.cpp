@@ -61,27 +61,32 @@ std::optional<std::uint64_t> whole_number(std::string_view text, int base) noexc
 
 }  // namespace
 
+/// What prepare_tables() has made.
+struct JsonEncoder::NextTables final : Tables {
+    using Tables::Tables;
+    Layouts layouts;
+    TakenTables staying;
+    std::vector<std::byte> octets;
+};
+
 JsonEncoder::JsonEncoder(const ExportOptions& options, const MeteringProcess& metering,
                          const StreamIdentity& identity)
-    : stream_(identity.stream), identity_(identity_members(identity)) {
-    const std::vector<RecordLayout> layouts = metering.layouts();
-    for (std::size_t index = 0; index < layouts.size(); ++index) {
-        add_layout(options, metering, index, layouts[index]);
-    }
-    most_octets_ += kHead.size() + identity_.size() + kMostNumberOctets + 1;
+    : options_(options), stream_(identity.stream), identity_(identity_members(identity)) {
+    take_tables(prepare_tables(metering, {}));
 }
 
-void JsonEncoder::add_layout(const ExportOptions& options, const MeteringProcess& metering,
-                             std::size_t index, const RecordLayout& layout) {
+std::unique_ptr<JsonEncoder::Layout> JsonEncoder::make_layout(const MeteringProcess& metering,
+                                                              std::size_t table) const {
     const SentElements elements;
-    Layout& added = layouts_.emplace_back(Layout{.shapes = RecordShapes(layout), .by_shape = {}});
+    const RecordLayout layout = metering.layouts()[table];
+    auto added = std::make_unique<Layout>(Layout{.shapes = RecordShapes(layout)});
     for (RecordTemplate& made : make_templates(
-             layout, options.timestamps, element_choice(options, metering.elements_of(index)))) {
+             layout, options_.timestamps, element_choice(options_, metering.elements_of(table)))) {
         Shape shape{.made = std::move(made), .members = {}};
         std::size_t most = 0;
         for (const TemplateField& field : shape.made.fields) {
             const SentElement& sent = elements.of(field);
-            Member member{.name = *names_.insert(",\"" + json_name(sent) + "\":").first,
+            Member member{.name = *added->names.insert(",\"" + json_name(sent) + "\":").first,
                           .octets = octets_of(field.encoding),
                           .form = json_form(sent, field.encoding)};
             const bool is_text = has_length(field.encoding);
@@ -89,15 +94,54 @@ void JsonEncoder::add_layout(const ExportOptions& options, const MeteringProcess
                     most_json_octets(member.form, is_text ? field.text_octets : member.octets);
             shape.members.push_back(member);
         }
-        most_octets_ = std::max(most_octets_, most);
-        octets_.resize(std::max(octets_.size(), shape.made.record_octets + shape.made.text_octets));
-        added.by_shape.push_back(std::move(shape));
+        added->most_octets = std::max(added->most_octets, most);
+        added->record_octets =
+            std::max(added->record_octets, shape.made.record_octets + shape.made.text_octets);
+        added->by_shape.push_back(std::move(shape));
     }
+    return added;
+}
+
+std::size_t JsonEncoder::most_octets_of(const Layouts& layouts) const noexcept {
+    std::size_t most = 0;
+    for (const std::unique_ptr<Layout>& layout : layouts) {
+        most = std::max(most, layout == nullptr ? 0 : layout->most_octets);
+    }
+    return most + kHead.size() + identity_.size() + kMostNumberOctets + 1;
+}
+
+std::unique_ptr<RecordEncoder::Tables> JsonEncoder::prepare_tables(const MeteringProcess& metering,
+                                                                   const TakenTables& staying) {
+    Layouts layouts(1 + metering.further.size());
+    std::size_t record_octets = octets_.size();
+    for (std::size_t table = 0; table < layouts.size(); ++table) {
+        if (metering.has(table) && !staying.has(table)) {
+            layouts[table] = make_layout(metering, table);
+            record_octets = std::max(record_octets, layouts[table]->record_octets);
+        }
+    }
+    auto prepared = std::make_unique<NextTables>(std::max(most_octets_, most_octets_of(layouts)));
+    prepared->layouts = std::move(layouts);
+    prepared->staying = staying;
+    prepared->octets.resize(record_octets);
+    return prepared;
+}
+
+void JsonEncoder::take_tables(std::unique_ptr<Tables> prepared) noexcept {
+    auto& next = static_cast<NextTables&>(*prepared);
+    for (std::size_t table = 0; table < layouts_.size(); ++table) {
+        if (next.staying.has(table)) {
+            next.layouts[table] = std::move(layouts_[table]);
+        }
+    }
+    layouts_ = std::move(next.layouts);
+    octets_ = std::move(next.octets);
+    most_octets_ = next.most_octets;
 }
 
 std::size_t JsonEncoder::encode(std::size_t layout, const std::byte* record, std::uint64_t sequence,
                                 std::span<std::byte> out) noexcept {
-    const Layout& chosen = layouts_[layout];
+    const Layout& chosen = *layouts_[layout];
     const Shape& shape = chosen.by_shape[chosen.shapes.index_of(record)];
     shape.made.write(record, octets_.data());
     std::span<const std::byte> rest(octets_);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -35,6 +36,9 @@ public:
     [[nodiscard]] std::size_t encode(std::size_t layout, const std::byte* record,
                                      std::uint64_t sequence,
                                      std::span<std::byte> out) noexcept override;
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TakenTables& staying) override;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
     [[nodiscard]] std::optional<std::uint64_t> stream() const noexcept override { return stream_; }
     [[nodiscard]] std::optional<RecordNumber> number_of(
         MessageView encoded) const noexcept override;
@@ -42,7 +46,7 @@ public:
 private:
     /// A member of the object.
     struct Member {
-        std::string_view name;   ///< in names_
+        std::string_view name;   ///< in Layout::names
         std::uint16_t octets{};  ///< of the value; kVariableLength: it begins with its length
         JsonForm form{};
     };
@@ -52,14 +56,20 @@ private:
     };
     struct Layout {
         RecordShapes shapes;
-        std::vector<Shape> by_shape;
+        std::set<std::string> names{};  ///< "\"iana:octetDeltaCount\":", each once
+        std::vector<Shape> by_shape{};
+        std::size_t most_octets = 0;    ///< of its members
+        std::size_t record_octets = 0;  ///< of a data record
     };
+    using Layouts = std::vector<std::unique_ptr<Layout>>;
+    struct NextTables;
 
-    void add_layout(const ExportOptions& options, const MeteringProcess& metering,
-                    std::size_t index, const RecordLayout& layout);
+    [[nodiscard]] std::unique_ptr<Layout> make_layout(const MeteringProcess& metering,
+                                                      std::size_t table) const;
+    [[nodiscard]] std::size_t most_octets_of(const Layouts& layouts) const noexcept;
 
-    std::set<std::string> names_;  ///< "\"iana:octetDeltaCount\":", each once
-    std::vector<Layout> layouts_;
+    ExportOptions options_;
+    Layouts layouts_;  ///< by table; nullptr: the place is free
     std::uint64_t stream_;
     std::string identity_;           ///< of the stream, up to the sequence number
     std::vector<std::byte> octets_;  ///< a data record

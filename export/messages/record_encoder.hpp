@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "export/message.hpp"
+#include "export/metering_process.hpp"
 #include "export/number_ranges.hpp"
+#include "export/taken_tables.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {
@@ -45,6 +48,26 @@ public:
     [[nodiscard]] virtual std::size_t encode(std::size_t layout, const std::byte* record,
                                              std::uint64_t sequence,
                                              std::span<std::byte> out) noexcept = 0;
+
+    /// What prepare_tables() has made, and take_tables() takes.
+    struct Tables {
+        explicit Tables(std::size_t most) noexcept : most_octets(most) {}
+        Tables(const Tables&) = delete;
+        Tables& operator=(const Tables&) = delete;
+        virtual ~Tables() = default;
+
+        std::size_t most_octets;  ///< from then on
+    };
+    /// As those of MessageFormat. An encoder that has none of this encodes the records of the main
+    /// table alone.
+    ///
+    /// @param metering  as the collector gets it
+    /// @param staying   tables that stay as they are
+    [[nodiscard]] virtual std::unique_ptr<Tables> prepare_tables(
+        const MeteringProcess& /*metering*/, const TakenTables& /*staying*/) {
+        return std::make_unique<Tables>(most_octets());
+    }
+    virtual void take_tables(std::unique_ptr<Tables> /*prepared*/) noexcept {}
 
     /// The wall clock as the last message left, for encoders whose records have such a time.
     virtual void set_time(Timestamp /*wall*/) noexcept {}

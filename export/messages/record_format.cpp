@@ -10,29 +10,85 @@
 
 namespace tributary {
 
+/// What prepare_tables() has made.
+struct RecordFormat::NextTables final : Tables {
+    OpenMessages open;
+    TakenTables staying;
+    std::unique_ptr<RecordEncoder::Tables> encoder;
+    std::unique_ptr<Framing::Tables> framing;
+    std::size_t most_octets = 0;
+};
+
 RecordFormat::RecordFormat(RecordFormatParts parts, const CollectorOptions& collector,
                            const MeteringProcess& metering)
-    : parts_(std::move(parts)),
+    : collector_(collector),
+      parts_(std::move(parts)),
       most_octets_(parts_.framing->octets_before() + parts_.encoder->most_octets() +
                    parts_.framing->octets_behind()),
+      open_(make_open(metering, {})),
       is_header_due_(!parts_.header.empty()) {
-    if (2 * most_octets_ > kMessageLimit) {
+    check(most_octets_);
+}
+
+/// @param most_octets  of a framed record
+/// @errors  ExportError
+void RecordFormat::check(std::size_t most_octets) const {
+    if (2 * most_octets > kMessageLimit) {
         throw ExportError("records of format " + std::string(parts_.framing->name()) +
-                          " may have " + std::to_string(most_octets_) +
+                          " may have " + std::to_string(most_octets) +
                           " octets; no message holds two of them");
-    }
-    for (const RecordLayout& layout : metering.layouts()) {
-        Open& open = open_.emplace_back();
-        open.layout = layout;
-        open.octets.resize(kMessageLimit);
-        if (is_split_for(collector, layout)) {
-            open.splitter.emplace(layout);
-        }
     }
 }
 
+/// Those of tables that do not stay.
+RecordFormat::OpenMessages RecordFormat::make_open(const MeteringProcess& metering,
+                                                   const TakenTables& staying) const {
+    const std::vector<RecordLayout> layouts = metering.layouts();
+    OpenMessages made(layouts.size());
+    for (std::size_t table = 0; table < layouts.size(); ++table) {
+        if (!metering.has(table) || staying.has(table)) {
+            continue;
+        }
+        made[table] = std::make_unique<Open>();
+        made[table]->layout = layouts[table];
+        made[table]->octets.resize(kMessageLimit);
+        if (is_split_for(collector_, layouts[table])) {
+            made[table]->splitter.emplace(layouts[table]);
+        }
+    }
+    return made;
+}
+
+std::unique_ptr<MessageFormat::Tables> RecordFormat::prepare_tables(const MeteringProcess& metering,
+                                                                    const TableChoice& choice) {
+    auto prepared = std::make_unique<NextTables>();
+    prepared->in_spool.resize(metering.further.size());
+    prepared->staying = choice.staying;
+    prepared->open = make_open(metering, choice.staying);
+    prepared->encoder =
+        parts_.encoder->prepare_tables(metering_as_sent(metering, collector_), choice.staying);
+    prepared->framing = parts_.framing->prepare_tables(metering);
+    prepared->most_octets = prepared->framing->octets_before + prepared->encoder->most_octets +
+                            parts_.framing->octets_behind();
+    check(prepared->most_octets);
+    return prepared;
+}
+
+void RecordFormat::take_tables(std::unique_ptr<Tables> prepared) noexcept {
+    auto& next = static_cast<NextTables&>(*prepared);
+    for (std::size_t table = 0; table < open_.size(); ++table) {
+        if (next.staying.has(table)) {
+            next.open[table] = std::move(open_[table]);
+        }
+    }
+    open_ = std::move(next.open);
+    parts_.encoder->take_tables(std::move(next.encoder));
+    parts_.framing->take_tables(std::move(next.framing));
+    most_octets_ = next.most_octets;
+}
+
 AppendResult RecordFormat::append(const std::byte* record, OutgoingMessage& open) noexcept {
-    Open& to = open_[open.layout];
+    Open& to = *open_[open.layout];
     const std::size_t most = to.splitter ? 2 * most_octets_ : most_octets_;
     if (kMessageLimit - to.used < most) {
         return AppendResult::message_full;
@@ -65,7 +121,7 @@ void RecordFormat::add(Open& to, const FramedRecord& record) noexcept {
 }
 
 void RecordFormat::close(OutgoingMessage& open, ExportTime /*now*/) {
-    Open& from = open_[open.layout];
+    Open& from = *open_[open.layout];
     try {
         open.octets.assign(from.octets.begin(),
                            from.octets.begin() + static_cast<std::ptrdiff_t>(from.used));
@@ -78,7 +134,7 @@ void RecordFormat::close(OutgoingMessage& open, ExportTime /*now*/) {
     reset(from);
 }
 
-void RecordFormat::discard(OutgoingMessage& open) noexcept { reset(open_[open.layout]); }
+void RecordFormat::discard(OutgoingMessage& open) noexcept { reset(*open_[open.layout]); }
 
 void RecordFormat::reset(Open& open) noexcept {
     open.used = 0;

@@ -53,6 +53,9 @@ public:
                                       OutgoingMessage& open) noexcept override;
     void close(OutgoingMessage& open, ExportTime now) override;
     void discard(OutgoingMessage& open) noexcept override;
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TableChoice& choice) override;
+    void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
     void stamp(OutgoingMessage& /*message*/, ExportTime now) noexcept override {
         parts_.encoder->set_time(now.wall);
     }
@@ -66,7 +69,7 @@ public:
     std::uint64_t visit_numbers(MessageView octets,
                                 const NumberRangeHandler& handler) const override;
     [[nodiscard]] MessageView open_octets(std::size_t layout) const noexcept override {
-        return MessageView(open_[layout].octets).first(open_[layout].used);
+        return MessageView(open_[layout]->octets).first(open_[layout]->used);
     }
 
     /// The number of the next record.
@@ -83,12 +86,19 @@ private:
         Timestamp latest_end{};
     };
 
+    using OpenMessages = std::vector<std::unique_ptr<Open>>;
+    struct NextTables;
+
+    [[nodiscard]] OpenMessages make_open(const MeteringProcess& metering,
+                                         const TakenTables& staying) const;
+    void check(std::size_t most_octets) const;
     void add(Open& to, const FramedRecord& record) noexcept;
     void reset(Open& open) noexcept;
 
+    CollectorOptions collector_;  ///< as it was made
     RecordFormatParts parts_;
     std::size_t most_octets_;  ///< of a framed record
-    std::vector<Open> open_;   ///< by layout
+    OpenMessages open_;        ///< by layout; nullptr: the place is free
     std::uint64_t sequence_{};
     bool is_header_due_{};
 };

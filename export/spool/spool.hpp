@@ -104,6 +104,8 @@ public:
     [[nodiscard]] std::vector<Account> take_damaged() { return std::exchange(lost_, {}); }
     /// Whether the numbers of records are kept for the RecordAccounting, from now on.
     void keep_numbers(bool are_kept) noexcept { keeps_numbers_ = are_kept; }
+    /// The content from now on: of the same first layout, and the same format.
+    void set_content(SpoolFingerprints&& content) noexcept { content_ = std::move(content); }
     /// All files may have so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept {
         max_octets_ = octets;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "export/collector_events.hpp"
 #include "export/export_time.hpp"
@@ -15,6 +16,7 @@
 #include "export/outgoing_message.hpp"
 #include "export/record_accounting.hpp"
 #include "export/spool/spool.hpp"
+#include "export/spool/spool_fingerprints.hpp"
 
 namespace tributary {
 
@@ -74,6 +76,12 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return !is_on() || spool_->octets() == 0; }
     /// The spool may take so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept;
+    /// Messages have other further layouts from now on.
+    void set_content(SpoolFingerprints&& content) noexcept {
+        if (is_on()) {
+            spool_->set_content(std::move(content));
+        }
+    }
     /// The end: all messages in the spool or in memory stay in the spool for the next process.
     /// Messages that the disk refuses are lost.
     ///

@@ -108,7 +108,7 @@ std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
 }
 
 std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& key,
-                             std::size_t table) noexcept {
+                             std::string_view table) noexcept {
     // Octets as those of the first spools. What is declared is in the layout's group.
     const auto octet = [](auto value) { return static_cast<std::uint8_t>(value); };
     const std::array<std::uint8_t, 10> octets{
@@ -117,8 +117,9 @@ std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& ke
         octet(key.protocol),  octet(key.vlan),        octet(key.ingress_interface),
         octet(key.extension)};
     const std::uint64_t version = key.ip_version ? 0 : std::uint64_t{1} << 32U;
-    return XXH3_64bits_withSeed(octets.data(), sizeof octets,
-                                fingerprint_of(layout) + table + version);
+    const std::uint64_t of_name =
+        XXH3_64bits_withSeed(table.data(), table.size(), fingerprint_of(layout) + version);
+    return XXH3_64bits_withSeed(octets.data(), sizeof octets, of_name);
 }
 
 bool is_plausible(const std::byte* record, const RecordLayout& layout) noexcept {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "flowcache/record/flow_record.hpp"
 #include "flowcache/record/key_descriptor.hpp"
@@ -18,9 +19,9 @@ namespace tributary {
 
 /// The same of the records of a further table: two tables may have one layout.
 ///
-/// @param table  its index, from 1
+/// @param table  its name: another process may have it at another place
 [[nodiscard]] std::uint64_t fingerprint_of(const RecordLayout& layout, const KeyDescriptor& key,
-                                           std::size_t table) noexcept;
+                                           std::string_view table) noexcept;
 
 /// Whether a record from a disk has values that a cache can write. The rest of the export relies on
 /// these.

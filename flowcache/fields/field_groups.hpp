@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -60,24 +63,65 @@ template <class Group>
 inline constexpr FieldGroupId kFieldGroupId = StandardFieldGroups::place_of<Group>();
 
 namespace detail {
-/// Rows behind the standard ones.
-struct AddedFieldGroups {
-    std::array<const FieldGroup*, kMostFieldGroups - kStandardFieldGroups> rows{};
-    std::size_t count = 0;
+/// The row of a number that no group has at present: no record has it.
+inline constexpr FieldGroup kNoFieldGroup{.name = {}, .chosen_by = ChosenBy::table};
+
+/// Rows behind the standard ones. Other threads read theirs while one is added or removed.
+class AddedFieldGroups {
+public:
+    static constexpr std::size_t kMost = kMostFieldGroups - kStandardFieldGroups;
+
+    AddedFieldGroups() noexcept {
+        for (auto& row : rows_) {
+            row.store(&kNoFieldGroup, std::memory_order_relaxed);
+        }
+    }
+    [[nodiscard]] std::size_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+    [[nodiscard]] const FieldGroup& row(std::size_t place) const noexcept {
+        return *rows_[place].load(std::memory_order_acquire);
+    }
+    /// @return  its place; nothing: there is none
+    [[nodiscard]] std::optional<std::size_t> add(const FieldGroup& row) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t place = 0; place < kMost; ++place) {
+            if (&this->row(place) == &kNoFieldGroup) {
+                rows_[place].store(&row, std::memory_order_release);
+                end_.store(std::max(end(), place + 1), std::memory_order_release);
+                return place;
+            }
+        }
+        return std::nullopt;
+    }
+    void remove(std::size_t place) noexcept {
+        const std::lock_guard lock(mutex_);
+        rows_[place].store(&kNoFieldGroup, std::memory_order_release);
+        std::size_t end = this->end();
+        while (end > 0 && &row(end - 1) == &kNoFieldGroup) {
+            --end;
+        }
+        end_.store(end, std::memory_order_release);
+    }
+
+private:
+    std::array<std::atomic<const FieldGroup*>, kMost> rows_;
+    std::atomic<std::size_t> end_{0};  ///< behind the last one that is there
+    std::mutex mutex_;                 ///< of those that add and remove
 };
 inline AddedFieldGroups added_field_groups;
 }  // namespace detail
 
+/// Numbers are below that. Between those of added groups there may be some that no group has; a row
+/// without a name and without elements stands for them.
 [[nodiscard]] inline std::size_t field_group_count() noexcept {
-    return kStandardFieldGroups + detail::added_field_groups.count;
+    return kStandardFieldGroups + detail::added_field_groups.end();
 }
 /// @param id  below field_group_count()
 [[nodiscard]] constexpr const FieldGroup& field_group(FieldGroupId id) noexcept {
     return id < kStandardFieldGroups ? *StandardFieldGroups::kRows[id]
-                                     : *detail::added_field_groups.rows[id - kStandardFieldGroups];
+                                     : detail::added_field_groups.row(id - kStandardFieldGroups);
 }
 [[nodiscard]] inline std::optional<FieldGroupId> find_field_group(std::string_view name) noexcept {
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    for (FieldGroupId id = 0; id < field_group_count() && !name.empty(); ++id) {
         if (field_group(id).name == name) {
             return id;
         }
@@ -85,26 +129,28 @@ inline AddedFieldGroups added_field_groups;
     return std::nullopt;
 }
 /// Adds a group that is not compiled into the cache: each packet costs two calls by pointer. It
-/// cannot have a state.
+/// cannot have a state. A table that a reload changes has a group beside that of its successor, of
+/// the same name; no other two groups have one name.
 ///
 /// @param row  outlives all use of it
 /// @return     its number; nothing: there are kMostFieldGroups, or one with this name, or the row
 ///             is not valid
-/// @thread     before any other thread runs
-inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
-    auto& added = detail::added_field_groups;
-    if (added.count == added.rows.size() || find_field_group(row.name) || row.has_state ||
-        !is_valid(row)) {
+/// @thread     any
+[[nodiscard]] inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
+    const std::optional<FieldGroupId> namesake = find_field_group(row.name);
+    const bool are_tables = namesake && row.chosen_by == ChosenBy::table &&
+                            field_group(*namesake).chosen_by == ChosenBy::table;
+    if ((namesake && !are_tables) || row.has_state || !is_valid(row)) {
         return std::nullopt;
     }
-    added.rows.at(added.count) = &row;
-    return kStandardFieldGroups + added.count++;
+    const std::optional<std::size_t> place = detail::added_field_groups.add(row);
+    return place ? std::optional(kStandardFieldGroups + *place) : std::nullopt;
 }
-/// Removes the group that was added last; nothing uses it any more.
-inline void remove_last_field_group() noexcept {
-    auto& added = detail::added_field_groups;
-    --added.count;
-    added.rows.at(added.count) = nullptr;
+/// Removes an added group; nothing uses it any more. Its number may be another one's then.
+///
+/// @thread  any
+inline void remove_field_group(FieldGroupId id) noexcept {
+    detail::added_field_groups.remove(id - kStandardFieldGroups);
 }
 
 /// A set of groups: those that records carry beside their core (`export.fields`). A group that is

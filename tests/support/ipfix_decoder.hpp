@@ -69,6 +69,7 @@ struct IpfixMessage {
     std::uint32_t domain{};
     std::size_t octets{};
     std::size_t templates{};
+    std::size_t withdrawals{};
     std::vector<IpfixRecord> records;
 };
 
@@ -183,8 +184,13 @@ private:
         for (std::size_t at = 0; at < body.size();) {
             const auto id = static_cast<std::uint16_t>(read(body, at, 2));
             const std::uint64_t count = read(body, at + 2, 2);
-            demand(id >= 256 && count > 0, "§3.4.1: template record header");
+            demand(id >= 256, "§3.4.1: template record header");
             at += 4;
+            if (count == 0) {
+                demand(templates_.erase(id) == 1, "§8.1: a withdrawal of no template");
+                ++message.withdrawals;
+                continue;
+            }
             if (are_options) {
                 const std::uint64_t scope = read(body, at, 2);
                 demand(scope > 0 && scope <= count, "§3.4.2.2: scope field count");

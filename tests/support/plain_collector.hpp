@@ -109,6 +109,15 @@ public:
         return nullptr;
     }
     void change(std::unique_ptr<CollectorChange> /*prepared*/) noexcept override {}
+    [[nodiscard]] std::unique_ptr<CollectorTables> prepare_tables(
+        const MeteringProcess& metering, const TableChoice& /*choice*/) override {
+        auto prepared = std::make_unique<NextTables>();
+        prepared->layouts = metering.layouts();
+        return prepared;
+    }
+    void take_tables(std::unique_ptr<CollectorTables> prepared) noexcept override {
+        layouts_ = std::move(static_cast<NextTables&>(*prepared).layouts);
+    }
     [[nodiscard]] std::uint64_t progress() const noexcept override {
         return receiver_.ports.size();
     }
@@ -122,6 +131,10 @@ public:
     void log_takes_over(ExportTime /*now*/) override {}
 
 private:
+    struct NextTables final : CollectorTables {
+        std::vector<RecordLayout> layouts;
+    };
+
     [[nodiscard]] std::size_t octets_of(std::size_t layout) const {
         return record_size(layouts_.at(layout));
     }

@@ -178,7 +178,8 @@ TEST_CASE("collector tables: while a probe runs, its tables are no words of othe
     const std::string text = probe(kAll);
     const Config config = load(text, {}, ConfigUse::probe).config;
     const CompiledTable running(config.tables.at(0), config.fields, {});
-    REQUIRE(add_field_group(*running.group()));
+    const auto running_id = add_field_group(*running.group());
+    REQUIRE(running_id);
     CHECK(probe_refusal(text) == "accepted");  // its own name is not taken
     for (const char* word : {"subnets", "lastIpTTL"}) {
         const std::string told = probe_refusal(text, {"export.fields=[" + std::string(word) + "]"});
@@ -190,7 +191,7 @@ TEST_CASE("collector tables: while a probe runs, its tables are no words of othe
                  "lastIpTTL}")
               .find("key is lastIpTTL; must be flow, none or the name of an element (") !=
           std::string::npos);
-    remove_last_field_group();
+    remove_field_group(*running_id);
 }
 
 TEST_CASE("collector tables: datagrams hold a table's templates and records", "[conf][unit]") {
@@ -232,7 +233,7 @@ TEST_CASE("collector tables: datagrams hold a table's templates and records", "[
     CHECK_THROWS_AS(
         IpfixEncoder(loaded.config.export_, layout, least - 1, kFurtherTemplateIds, elements),
         ExportError);
-    remove_last_field_group();
+    remove_field_group(*id);
 }
 
 }  // namespace tributary

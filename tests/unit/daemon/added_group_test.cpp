@@ -34,7 +34,7 @@ public:
     Added() : id(add_field_group(kSmallPackets).value()) {}
     Added(const Added&) = delete;
     Added& operator=(const Added&) = delete;
-    ~Added() { remove_last_field_group(); }
+    ~Added() { remove_field_group(id); }
 
     FieldGroupId id;
 };
@@ -124,26 +124,61 @@ TEST_CASE("Added group: export.fields knows it and its elements", "[daemon][unit
 
 TEST_CASE("Added group: records that are too large are refused", "[daemon][unit]") {
     static constexpr FieldGroup kHuge{.name = "huge", .octets = 1000};
-    REQUIRE(add_field_group(kHuge));
+    const std::optional<FieldGroupId> huge = add_field_group(kHuge);
+    REQUIRE(huge);
     CHECK_THROWS_WITH(configured("huge"),
                       Catch::Contains("export.fields needs records of 1080 octets; must be groups "
                                       "of at most 840 octets together"));
-    remove_last_field_group();
+    remove_field_group(*huge);
     std::vector<FieldGroup> rows(kMostFieldGroups, kSmallPackets);
     std::vector<std::string> names;
-    std::size_t added = 0;
+    std::vector<FieldGroupId> added;
     for (std::size_t place = 0; place < rows.size(); ++place) {
         names.push_back("group-" + std::to_string(place));
     }
     for (std::size_t place = 0; place < rows.size(); ++place) {
         rows[place].name = names[place];
-        added += add_field_group(rows[place]) ? 1 : 0;
+        if (const auto id = add_field_group(rows[place])) {
+            added.push_back(*id);
+        }
     }
-    CHECK(added == kMostFieldGroups - kStandardFieldGroups);
-    for (; added > 0; --added) {
-        remove_last_field_group();
-    }
+    CHECK(added.size() == kMostFieldGroups - kStandardFieldGroups);
+    std::ranges::for_each(added, remove_field_group);
+    CHECK(field_group_count() == kStandardFieldGroups);
     CHECK_FALSE(add_field_group(kFieldGroup<ExtremesGroup>));  // there is one of this name
+}
+
+TEST_CASE("Added group: groups go in any order, and their numbers are given anew",
+          "[daemon][unit]") {
+    static constexpr FieldGroup kFirst{.name = "first", .octets = 8};
+    static constexpr FieldGroup kSecond{.name = "second", .octets = 8};
+    static constexpr FieldGroup kThird{.name = "third", .octets = 8};
+    const FieldGroupId first = add_field_group(kFirst).value();
+    const FieldGroupId second = add_field_group(kSecond).value();
+    remove_field_group(first);
+    CHECK(find_field_group("second") == second);
+    CHECK_FALSE(find_field_group("first"));
+    CHECK_FALSE(find_field_group(""));
+    CHECK(field_group_count() == second + 1);
+    CHECK(field_group(first).elements.empty());
+    CHECK_FALSE(configured("second").export_.fields.has(first));
+    CHECK(add_field_group(kThird) == first);
+    CHECK_FALSE(add_field_group(kSecond));  // there is one of this name
+    remove_field_group(second);
+    remove_field_group(first);
+    CHECK(field_group_count() == kStandardFieldGroups);
+}
+
+TEST_CASE("Added group: a table and its successor have groups of one name", "[daemon][unit]") {
+    static constexpr FieldGroup kTable{.name = "table", .chosen_by = ChosenBy::table, .octets = 8};
+    static constexpr FieldGroup kNext{.name = "table", .chosen_by = ChosenBy::table, .octets = 16};
+    const FieldGroupId first = add_field_group(kTable).value();
+    const std::optional<FieldGroupId> next = add_field_group(kNext);
+    REQUIRE(next);
+    CHECK(*next != first);
+    remove_field_group(first);
+    CHECK(field_group(*next).octets == 16);
+    remove_field_group(*next);
 }
 
 TEST_CASE("Added group: records of too many kinds are refused", "[daemon][unit]") {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "flowcache/record/flow_direction.hpp"
-#include "tests/support/declared_group.hpp"
+#include "tests/support/added_table.hpp"
 #include "tests/support/export_harness.hpp"
 
 using namespace tributary;
@@ -16,51 +16,11 @@ using namespace tributary::test;
 
 namespace {
 
-/// A declared table whose key is wholly in its group: DSCP, and perhaps the MAC addresses.
-struct DeclaredTable {
-    explicit DeclaredTable(bool has_macs, FlowDirection direction = FlowDirection::uniflow)
-        : extractor(has_macs) {
-        group = add_field_group(row).value();
-        FieldGroups groups;
-        groups.set(group);
-        layout = RecordLayout::of(groups, direction);
-        KeyDescriptor& key = elements.key;
-        key = {.source = {.ipv4 = 0, .ipv6 = 0},
-               .destination = {.ipv4 = 0, .ipv6 = 0},
-               .source_port = false,
-               .destination_port = false,
-               .protocol = false,
-               .vlan = false,
-               .ingress_interface = false,
-               .ip_version = false,
-               .extension = KeyExtension::declared,
-               .extractor = &extractor,
-               .extension_group = static_cast<std::uint8_t>(group)};
-        elements.is_declared = true;
-    }
-    DeclaredTable(const DeclaredTable&) = delete;
-    DeclaredTable& operator=(const DeclaredTable&) = delete;
-    ~DeclaredTable() { remove_last_field_group(); }
-
-    [[nodiscard]] Record record(const DeclaredOctets& octets, const FlowKey& key = {}) const {
-        Record made{};
-        made.core.key = key;
-        made.core.key.ip_version = 4;
-        made.group<DeclaredGroup>(layout.places[group]).key = octets;
-        return made;
-    }
-    [[nodiscard]] std::uint32_t number(const DeclaredOctets& octets,
-                                       const FlowKey& key = {}) const {
-        return FlowShare(layout, elements).of(bytes_of(record(octets, key)));
-    }
-
-    DeclaredExtractor extractor;
-    std::uint64_t begins_with = 0;
-    FieldGroup row = declared_group(begins_with);
-    FieldGroupId group{};
-    RecordLayout layout;
-    TableElements elements;
-};
+/// The number of a flow of a table.
+std::uint32_t number_of(const AddedTable& table, const DeclaredOctets& octets,
+                        const FlowKey& key = {}) {
+    return FlowShare(table.layout, table.elements).of(bytes_of(table.record(octets, key)));
+}
 
 DeclaredOctets octets_of(unsigned dscp, unsigned source, unsigned destination) {
     return {.dscp = static_cast<std::uint8_t>(dscp),
@@ -95,12 +55,12 @@ TEST_CASE("FlowShare: numbers of the main table's flows stay what they are", "[e
 }
 
 TEST_CASE("FlowShare: the octets of a declared key count, evenly", "[export][unit]") {
-    const DeclaredTable table(true);
+    const AddedTable table(true);
     std::array<unsigned, 8> shares{};
     std::set<std::uint32_t> numbers;
     for (unsigned key = 0; key < 8000; ++key) {
         const std::uint32_t number =
-            table.number(octets_of(key / 1000, key % 100, 100 + key / 100));
+            number_of(table, octets_of(key / 1000, key % 100, 100 + key / 100));
         ++shares.at(number >> 29U);
         numbers.insert(number);
     }
@@ -113,40 +73,41 @@ TEST_CASE("FlowShare: the octets of a declared key count, evenly", "[export][uni
 
 TEST_CASE("FlowShare: both directions of a declared key have one number", "[export][unit]") {
     const auto direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
-    const DeclaredTable table(true, direction);
+    const AddedTable table(true, direction);
     for (unsigned source = 0; source < 50; ++source) {
         for (unsigned destination = 0; destination < 50; ++destination) {
             const DeclaredOctets there = octets_of(1, source, destination);
             const DeclaredOctets back = octets_of(1, destination, source);
-            REQUIRE(table.number(there) == table.number(back));
+            REQUIRE(number_of(table, there) == number_of(table, back));
             // With addresses, the two change places together.
             const FlowKey key = key_of(1, 2, 7);
-            REQUIRE(table.number(there, key) == table.number(back, swapped(key, true)));
-            REQUIRE((source == destination || table.number(there, key) != table.number(back, key)));
+            REQUIRE(number_of(table, there, key) == number_of(table, back, swapped(key, true)));
+            REQUIRE((source == destination ||
+                     number_of(table, there, key) != number_of(table, back, key)));
         }
     }
 }
 
 TEST_CASE("FlowShare: an extension without sides is the same in both directions",
           "[export][unit]") {
-    const DeclaredTable table(false);
+    const AddedTable table(false);
     const FlowKey key = key_of(1, 2);
-    CHECK(table.number(octets_of(5, 0, 0), key) ==
-          table.number(octets_of(5, 0, 0), swapped(key, true)));
-    CHECK(table.number(octets_of(5, 0, 0), key) != table.number(octets_of(6, 0, 0), key));
+    CHECK(number_of(table, octets_of(5, 0, 0), key) ==
+          number_of(table, octets_of(5, 0, 0), swapped(key, true)));
+    CHECK(number_of(table, octets_of(5, 0, 0), key) != number_of(table, octets_of(6, 0, 0), key));
 }
 
 TEST_CASE("FlowShare: the interface counts where nothing belongs to one of two ends",
           "[export][unit]") {
     const bool has_macs = GENERATE(false, true);
-    const DeclaredTable table(has_macs);
-    const std::uint32_t first = table.number(octets_of(5, 0, 0), key_of(0, 0, 1));
-    const std::uint32_t second = table.number(octets_of(5, 0, 0), key_of(0, 0, 2));
+    const AddedTable table(has_macs);
+    const std::uint32_t first = number_of(table, octets_of(5, 0, 0), key_of(0, 0, 1));
+    const std::uint32_t second = number_of(table, octets_of(5, 0, 0), key_of(0, 0, 2));
     CHECK((first == second) == has_macs);  // a tap has an interface for each direction
 }
 
 TEST_CASE("FlowShare: each table has its own", "[export][unit]") {
-    const DeclaredTable table(true);
+    const AddedTable table(true);
     MeteringProcess metering;
     metering.further = {{.name = "macs", .layout = table.layout, .elements = table.elements}};
     const std::vector<FlowShare> shares = flow_shares(metering);
@@ -155,5 +116,5 @@ TEST_CASE("FlowShare: each table has its own", "[export][unit]") {
     const Record second = table.record(octets_of(1, 2, 4));
     CHECK(shares[0].of(bytes_of(first)) == shares[0].of(bytes_of(second)));
     CHECK(shares[1].of(bytes_of(first)) != shares[1].of(bytes_of(second)));
-    CHECK(shares[1].of(bytes_of(first)) == table.number(octets_of(1, 2, 3)));
+    CHECK(shares[1].of(bytes_of(first)) == number_of(table, octets_of(1, 2, 3)));
 }

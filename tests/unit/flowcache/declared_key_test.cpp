@@ -45,7 +45,7 @@ public:
     }
     Declared(const Declared&) = delete;
     Declared& operator=(const Declared&) = delete;
-    ~Declared() { remove_last_field_group(); }
+    ~Declared() { remove_field_group(id_); }
 
     [[nodiscard]] const DeclaredGroup& there(Harness::Cache::Record& record) const {
         return record.group<DeclaredGroup>(layout.places[id_]);

@@ -286,9 +286,10 @@ TEST_CASE("ledger: the caches of a table are added up, and collectors are told o
     cache.lost_ring_full.add({1, 2, 200});
     Ledger ledger;
     ledger.queues = {some_queue()};
-    ledger.tables.resize(2);
-    read_cache(cache, ledger.tables[1]);
-    read_cache(cache, ledger.tables[1]);
+    CHECK(ledger.table("first").created == RecordTally{});
+    read_cache(cache, ledger.table("second"));
+    read_cache(cache, ledger.table("second"));
+    REQUIRE(ledger.tables.size() == 2);
     const TableLedger& table = ledger.tables[1];
     CHECK(table.created == RecordTally{4, 6, 600});
     CHECK(table.lost.at("ring_full") == RecordTally{2, 4, 400});
@@ -297,8 +298,21 @@ TEST_CASE("ledger: the caches of a table are added up, and collectors are told o
     CHECK(table.active() == RecordTally{2, 2, 200});
     const PreExportLosses losses = metering_totals(ledger);
     CHECK(losses.lost == RecordTally{1, 2, 200});
-    CHECK(losses.lost_of(0) == losses.lost);
-    CHECK(losses.lost_of(1) == RecordTally{});
-    CHECK(losses.lost_of(2) == RecordTally{2, 4, 400});
-    CHECK(losses.lost_of(3) == RecordTally{});
+    CHECK(losses.lost_of("main") == losses.lost);
+    CHECK(losses.lost_of("first") == RecordTally{});
+    CHECK(losses.lost_of("second") == RecordTally{2, 4, 400});
+    CHECK(losses.lost_of("third") == RecordTally{});
+}
+
+TEST_CASE("TableLedger: the accounts of tables of one name are added up", "[daemon][unit]") {
+    TableLedger sum = some_table("nets");
+    sum += some_table("ports");
+    const TableLedger one = some_table("nets");
+    CHECK(sum.name == one.name);
+    CHECK(sum.metered == 2 * one.metered);
+    CHECK(sum.matched == 2 * one.matched);
+    CHECK(sum.created.octets == 2 * one.created.octets);
+    CHECK(sum.lost_sum().packets == 2 * one.lost_sum().packets);
+    CHECK(sum.in_cache() == 2 * one.in_cache());
+    CHECK(sum.refused_sum() == 2 * one.refused_sum());
 }

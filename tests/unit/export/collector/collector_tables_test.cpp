@@ -16,8 +16,8 @@
 
 #include "export/collector/export_worker.hpp"
 #include "export/ipfix/template_ids.hpp"
+#include "tests/support/added_table.hpp"
 #include "tests/support/collector_group_harness.hpp"
-#include "tests/support/declared_group.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/ipfix_elements.hpp"
 #include "tests/support/plain_collector.hpp"
@@ -324,45 +324,23 @@ TEST_CASE("CollectorGroup: accounts are not split where there is one table", "[e
 
 TEST_CASE("CollectorGroup: balance is among the takers of a table, by its declared key",
           "[export][unit]") {
-    const DeclaredExtractor extractor(true);
-    const std::uint64_t begins_with = 0;
-    const FieldGroup row = declared_group(begins_with);
-    const FieldGroupId group = add_field_group(row).value();
-    FieldGroups groups;
-    groups.set(group);
-    const RecordLayout layout = RecordLayout::of(groups);
-    KeyDescriptor key{.source = {.ipv4 = 0, .ipv6 = 0},
-                      .destination = {.ipv4 = 0, .ipv6 = 0},
-                      .source_port = false,
-                      .destination_port = false,
-                      .protocol = false,
-                      .vlan = false,
-                      .ingress_interface = false,
-                      .ip_version = false,
-                      .extension = KeyExtension::declared,
-                      .extractor = &extractor,
-                      .extension_group = static_cast<std::uint8_t>(group)};
+    const AddedTable table(true);
     std::array<std::map<std::uint64_t, std::size_t>, 2> places;  // by key, in two runs
     for (auto& place : places) {
         TablesExport tables(ExportMode::balance,
                             {{"main", "macs"}, {"macs"}, {"main"}, {"macs", "main"}});
-        tables.metering.further = {
-            {.name = "macs", .layout = layout, .elements = {.key = key, .is_declared = true}}};
-        RecordQueue macs(layout, kSecond);
-        RecordQueue more_macs(layout, kSecond);
+        tables.metering.further = {table.for_export("macs")};
+        RecordQueue macs(table.layout, kSecond);
+        RecordQueue more_macs(table.layout, kSecond);
         // The number of a flow's record is in its port, which is not in the key: the test's alone.
         const auto put = [&](RecordQueue& queue, std::uint16_t number, bool is_back) {
-            Record record{};
-            record.core.packets = 1;
-            record.core.key.ip_version = 4;
-            auto& octets = record.group<DeclaredGroup>(layout.places[group]).key;
-            octets.dscp = static_cast<std::uint8_t>(number % 64);
-            octets.source_mac = static_cast<std::uint8_t>(number / 64);
-            octets.destination_mac = 200;
+            DeclaredOctets octets{.dscp = static_cast<std::uint8_t>(number % 64),
+                                  .destination_mac = 200,
+                                  .source_mac = static_cast<std::uint8_t>(number / 64)};
             if (is_back) {
                 std::swap(octets.source_mac, octets.destination_mac);
             }
-            queue.put(record);
+            queue.put(table.record(octets));
         };
         PlainAmong factory;
         for (std::size_t index = 0; index < tables.receivers.size(); ++index) {
@@ -420,7 +398,6 @@ TEST_CASE("CollectorGroup: balance is among the takers of a table, by its declar
         CHECK(counters.queues[2].exported.read().records == 3000);
     }
     CHECK(places[0] == places[1]);
-    remove_last_field_group();
 }
 
 TEST_CASE("CollectorGroup: balance passes over a taker that has failed for good",
@@ -776,7 +753,7 @@ TEST_CASE("change: a table that there is not is refused, and nothing has changed
 TEST_CASE("change: a table whose records do not fit a collector's messages is refused",
           "[export][unit]") {
     const RecordLayout large = RecordLayout::of(
-        groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup, TunnelGroup, TcpAnalysisGroup>(),
+        groups_of<ExtremesGroup, Layer2Group, TcpCountsGroup, MplsGroup, TcpAnalysisGroup>(),
         FlowDirection::biflow);
     const FileDescriptor receiver = bind_loopback(SOCK_DGRAM, 0);
     TablesExport tables(ExportMode::copy, {{"main"}});
@@ -807,7 +784,7 @@ TEST_CASE("IpfixFormat: a collector is told of the tables alone that it takes", 
     FileOfTables file(tables, RecordLayout::of(groups_of<ExtremesGroup, Layer2Group, TunnelGroup>(),
                                                FlowDirection::biflow));
     file.losses.lost = {.records = 100, .packets = 0, .octets = 0};
-    file.losses.further_lost = {{.records = 30, .packets = 0, .octets = 0}};
+    file.losses.further_lost = {{"second", {.records = 30, .packets = 0, .octets = 0}}};
     file.start();
     file.put_and_run(50);
     const FileContent content = file.finish();

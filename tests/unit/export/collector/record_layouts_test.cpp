@@ -327,20 +327,28 @@ TEST_CASE("ExportWorker: two tables of one layout have the elements of their own
     CHECK(has_port == std::map<std::uint64_t, bool>{{1, true}, {2, false}});
 }
 
-TEST_CASE("first_template_ids: ranges never meet, and do not depend on the first layout",
+TEST_CASE("first_template_id: each place has its own range, whatever the others have",
           "[export][unit]") {
     const RecordLayout plain;
     const RecordLayout largest = RecordLayout::of(kEveryGroup, FlowDirection::biflow);
     CHECK(RecordShapes(largest).count() == 8640);
-    using Ids = std::vector<std::uint16_t>;
-    CHECK(first_template_ids(std::vector{plain}) == Ids{256});
-    CHECK(first_template_ids(std::vector{largest}) == Ids{256});
-    CHECK(first_template_ids(std::vector{plain, plain, largest, plain}) ==
-          Ids{256, 0x4000, 0x4100, 0x6300});
-    CHECK(first_template_ids(std::vector{largest, plain, largest, plain}) ==
-          Ids{256, 0x4000, 0x4100, 0x6300});
-    std::vector<RecordLayout> many(6, largest);
-    CHECK(first_template_ids(many).back() + 8640 <= 0xFF00);
-    many.push_back(largest);
-    CHECK_THROWS_AS(first_template_ids(many), ExportError);
+    CHECK(first_template_id(0, plain) == 256);
+    CHECK(first_template_id(0, largest) == 256);
+    CHECK(first_template_id(1, plain) == 0x4000);
+    CHECK(first_template_id(2, plain) == 0x4B00);
+    CHECK(first_template_id(kTablePlaces, plain) == 0xE500);
+    CHECK_THROWS_AS(first_template_id(1, largest), ExportError);
+}
+
+TEST_CASE("first_template_id: tables that follow each other have other ids, in turn",
+          "[export][unit]") {
+    const RecordLayout plain;
+    std::set<std::uint16_t> ids;
+    for (std::size_t turn = 0; turn < 11; ++turn) {
+        const std::uint16_t id = first_template_id(2, plain, turn);
+        CHECK(id >= 0x4B00);
+        CHECK(id < 0x5600);
+        CHECK(ids.insert(id).second);
+    }
+    CHECK(first_template_id(2, plain, 11) == 0x4B00);
 }

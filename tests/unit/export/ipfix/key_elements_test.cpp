@@ -135,7 +135,8 @@ TEST_CASE("MeteringProcess: each layout has the key of its table", "[export][uni
     const MeteringProcess metering{
         .layout = {},
         .key = first,
-        .further = {{.layout = {}, .elements = {.key = of_nets()}}, {.layout = {}}}};
+        .further = {{.name = "nets", .layout = {}, .elements = {.key = of_nets()}},
+                    {.name = "other", .layout = {}}}};
     CHECK(metering.elements_of(0).key == first);
     CHECK(metering.elements_of(1).key == of_nets());
     CHECK(metering.elements_of(2).key == KeyDescriptor{});
@@ -166,7 +167,7 @@ TEST_CASE("Record elements: a declared table has its key, counts, times and what
                 "reverseFlowStartMilliseconds", "reverseFlowEndMilliseconds", "reverseMinimumTTL",
                 "reverseMaximumTTL"});
     CHECK(keys_of(fields) == Names{"ingressInterface", "ipDiffServCodePoint"});
-    remove_last_field_group();
+    remove_field_group(id);
 }
 
 TEST_CASE("Record elements: ICMP's type and code, where a declared key names them, come once",
@@ -189,5 +190,5 @@ TEST_CASE("Record elements: ICMP's type and code, where a declared key names the
     CHECK(std::ranges::count(names, "icmpTypeCodeIPv4") == 1);
     CHECK(names.back() == "icmpTypeCodeIPv4");
     CHECK(std::ranges::count(names, "destinationTransportPort") == 1);
-    remove_last_field_group();
+    remove_field_group(id);
 }

@@ -34,7 +34,7 @@ struct Round {
         for (const std::vector<std::byte>& message : encoder.template_messages()) {
             hear(message, 0);
         }
-        for (const OptionsEncoder::Message& message : encoder.type_messages(0)) {
+        for (const OptionsEncoder::Message& message : encoder.types_of(metering.layout, false)) {
             const IpfixMessage heard = hear(message.octets, message.records);
             CHECK(heard.records.size() == message.records);
             types.insert(types.end(), heard.records.begin(), heard.records.end());

@@ -408,5 +408,5 @@ TEST_CASE("Record elements: an octet array of an added group, is sent with its l
         group[1] = 0;
         CHECK(pair.round_trip(record).values.at(kOfEnterprise + 950).empty());
     }
-    remove_last_field_group();
+    remove_field_group(*id);
 }

@@ -216,7 +216,7 @@ TEST_CASE("TemplateScheduler: the main table alone has no names, nor any octet m
     CHECK_FALSE(session.decoder.types().contains({kCert, 1000}));
     CHECK(session.decoder.templates().size() == 8 + 10);
 
-    INFO("nor have tables that were given no name");
+    INFO("nor has a place without a table");
     MeteringProcess unnamed = two_layouts();
     unnamed.further[0].name.clear();
     Session nameless(unnamed);

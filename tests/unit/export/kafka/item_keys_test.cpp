@@ -20,7 +20,7 @@
 #include "export/kafka/murmur2.hpp"
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
-#include "tests/support/declared_group.hpp"
+#include "tests/support/added_table.hpp"
 #include "tests/support/export_harness.hpp"
 
 using namespace tributary;
@@ -47,10 +47,13 @@ struct Topic {
         const ExportOptions own = encoder_options({}, collector, metering);
         const MeteringProcess sent = metering_as_sent(metering, collector);
         format = std::make_unique<RecordFormat>(
-            RecordFormatParts{
-                .encoder = std::make_unique<JsonEncoder>(own, sent, StreamIdentity{}),
-                .framing = std::make_unique<ItemFraming>("json", form, KafkaKey::field, metering,
-                                                         ElementText(element, own, sent))},
+            RecordFormatParts{.encoder = std::make_unique<JsonEncoder>(own, sent, StreamIdentity{}),
+                              .framing = std::make_unique<ItemFraming>(
+                                  "json", form, KafkaKey::field, metering,
+                                  [=](const MeteringProcess& tables) {
+                                      return ElementText(element, own,
+                                                         metering_as_sent(tables, collector));
+                                  })},
             collector, metering);
     }
 
@@ -167,28 +170,9 @@ TEST_CASE("ItemFraming: a key of any length, with values that have their length 
 
 TEST_CASE("Kafka: keys and lanes of a declared table go by its key, the same for both directions",
           "[export][unit]") {
-    const DeclaredExtractor extractor(true);
-    const std::uint64_t begins_with = 0;
-    const FieldGroup row = declared_group(begins_with);
-    const FieldGroupId group = add_field_group(row).value();
-    FieldGroups groups;
-    groups.set(group);
-    const RecordLayout layout = RecordLayout::of(groups);
+    const AddedTable macs(true);
     MeteringProcess metering;
-    metering.further = {{.name = "macs",
-                         .layout = layout,
-                         .elements = {.key = {.source = {.ipv4 = 0, .ipv6 = 0},
-                                              .destination = {.ipv4 = 0, .ipv6 = 0},
-                                              .source_port = false,
-                                              .destination_port = false,
-                                              .protocol = false,
-                                              .vlan = false,
-                                              .ingress_interface = false,
-                                              .ip_version = false,
-                                              .extension = KeyExtension::declared,
-                                              .extractor = &extractor,
-                                              .extension_group = static_cast<std::uint8_t>(group)},
-                                      .is_declared = true}}};
+    metering.further = {macs.for_export("macs")};
     CollectorOptions collector;
     collector.transport = TransportKind::kafka;
     collector.tables = {"main", "macs"};
@@ -196,15 +180,12 @@ TEST_CASE("Kafka: keys and lanes of a declared table go by its key, the same for
     ItemFraming framing("sevens", ItemValue::bare, KafkaKey::flow, metering);
     OutgoingMessage message;
     message.layout = 1;
-    const FlowShare share(layout, metering.elements_of(1));
+    const FlowShare share(macs.layout, macs.elements);
     for (unsigned key = 0; key < 2000; ++key) {
-        Record record{};
-        record.core.packets = 1;
-        record.core.key.ip_version = 4;
-        auto& octets = record.group<DeclaredGroup>(layout.places[group]).key;
-        octets = {.dscp = static_cast<std::uint8_t>(key / 100),
-                  .destination_mac = 200,
-                  .source_mac = static_cast<std::uint8_t>(key % 100)};
+        Record record = macs.record({.dscp = static_cast<std::uint8_t>(key / 100),
+                                     .destination_mac = 200,
+                                     .source_mac = static_cast<std::uint8_t>(key % 100)});
+        auto& octets = record.group<DeclaredGroup>(macs.layout.places[macs.group]).key;
         const std::uint32_t number = share.of(bytes_of(record));
         REQUIRE(format.append(bytes_of(record), message) == AppendResult::added);
         std::swap(octets.source_mac, octets.destination_mac);
@@ -227,5 +208,4 @@ TEST_CASE("Kafka: keys and lanes of a declared table go by its key, the same for
         ++lanes;
     }
     CHECK(lanes == IpfixItemFormat::kLanes);
-    remove_last_field_group();
 }

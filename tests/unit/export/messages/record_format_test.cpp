@@ -169,7 +169,8 @@ TEST_CASE("RecordFormat: both uniflows of a biflow, in one message and with thei
 TEST_CASE("RecordFormat: records of several layouts lie in messages of their own",
           "[export][unit]") {
     const MeteringProcess metering{
-        .layout = {}, .further = {{.layout = RecordLayout::of(groups_of<MplsGroup>())}}};
+        .layout = {},
+        .further = {{.name = "labels", .layout = RecordLayout::of(groups_of<MplsGroup>())}}};
     RecordFormat format(
         {.encoder = std::make_unique<PortEncoder>(), .framing = std::make_unique<LengthFraming>()},
         {}, metering);
