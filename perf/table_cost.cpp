@@ -11,12 +11,10 @@
 
 #include <xxhash.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +24,7 @@
 #include "daemon/table/table_set.hpp"
 #include "parsers/parse_packet.hpp"
 #include "perf/support/in_turn.hpp"
+#include "perf/support/kinds_run.hpp"
 #include "perf/support/metering.hpp"
 #include "perf/support/pipeline_bench.hpp"
 #include "perf/support/report_failure.hpp"
@@ -35,14 +34,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Round = PipelineBench::Round;
-
-struct Settings {
-    std::vector<std::uint32_t> flows{16'384, 1'000'000};
-    std::uint64_t packets = 16'000'000;  ///< per round, and at least one per flow
-    double new_per_second = 0;
-    int rounds = 5;
-    bool check_only = false;
-};
 
 struct Kind {
     const char* name;
@@ -222,7 +213,7 @@ private:
 };
 
 /// All kinds with so many flows, in turn.
-Json measure(std::uint32_t flows, const Settings& settings) {
+Json measure(std::uint32_t flows, const KindsSettings& settings) {
     const std::uint64_t packets = std::max<std::uint64_t>(settings.packets, flows);
     const FlowTraffic traffic{.flows = flows, .new_per_second = settings.new_per_second};
     ParsingAlone parsing(traffic, packets);
@@ -241,9 +232,6 @@ Json measure(std::uint32_t flows, const Settings& settings) {
     for (const auto& subject : subjects) {
         kinds.push_back(subject->to_json(plain, parsing.nanoseconds()));
     }
-    while (!subjects.empty()) {
-        subjects.pop_back();  // in the reverse order of their tables
-    }
     return {{"flows", flows},
             {"new_per_second", settings.new_per_second},
             {"parsing_ns", median_of(parsing.nanoseconds())},
@@ -251,25 +239,8 @@ Json measure(std::uint32_t flows, const Settings& settings) {
 }
 
 int run(int argc, char** argv) {
-    Settings settings;
-    CLI::App app("What declared tables cost");
-    app.add_flag("--check", settings.check_only, "only check the records of the tables");
-    app.add_option("--flows", settings.flows, "numbers of flows");
-    app.add_option("--packets", settings.packets, "per round, and at least one per flow");
-    app.add_option("--new", settings.new_per_second, "new flows per second, a share");
-    app.add_option("--rounds", settings.rounds, "of which the median is taken");
-    CLI11_PARSE(app, argc, argv);
-    check_all();
-    if (settings.check_only) {
-        return EXIT_SUCCESS;
-    }
-    auto json = Json::array();
-    for (const std::uint32_t flows : settings.flows) {
-        json.push_back(measure(flows, settings));
-        std::cerr << json.back().dump() << "\n";  // to follow the progress
-    }
-    std::cout << json.dump(2) << "\n";
-    return EXIT_SUCCESS;
+    return run_kinds(argc, argv, {.flows = {16'384, 1'000'000}}, "What declared tables cost",
+                     "only check the records of the tables", check_all, measure);
 }
 
 }  // namespace

@@ -9,18 +9,17 @@
 // All kinds of one number of flows exist at once, and their rounds take turns. The faults of the
 // source are compared with the records, also in the timed rounds.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "perf/support/in_turn.hpp"
+#include "perf/support/kinds_run.hpp"
 #include "perf/support/metering.hpp"
 #include "perf/support/pipeline_bench.hpp"
 #include "perf/support/record_check.hpp"
@@ -31,14 +30,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Round = PipelineBench::Round;
-
-struct Settings {
-    std::vector<std::uint32_t> flows{128, 16'384, 1'000'000};
-    std::uint64_t packets = 16'000'000;  ///< per round, and at least one per flow
-    double new_per_second = 0;
-    int rounds = 5;
-    bool check_only = false;
-};
 
 struct Kind {
     const char* name;
@@ -237,7 +228,7 @@ private:
 };
 
 /// All kinds with so many flows, in turn.
-Json measure(std::uint32_t flows, const Settings& settings) {
+Json measure(std::uint32_t flows, const KindsSettings& settings) {
     const std::uint64_t packets = std::max<std::uint64_t>(settings.packets, flows);
     std::vector<std::unique_ptr<Subject>> subjects;
     for (const Kind& kind : kKinds) {
@@ -258,25 +249,9 @@ Json measure(std::uint32_t flows, const Settings& settings) {
 }
 
 int run(int argc, char** argv) {
-    Settings settings;
-    CLI::App app("What the analysis of TCP costs");
-    app.add_flag("--check", settings.check_only, "only check what the records tell");
-    app.add_option("--flows", settings.flows, "numbers of flows");
-    app.add_option("--packets", settings.packets, "per round, and at least one per flow");
-    app.add_option("--new", settings.new_per_second, "new flows per second, a share");
-    app.add_option("--rounds", settings.rounds, "of which the median is taken");
-    CLI11_PARSE(app, argc, argv);
-    check_all();
-    if (settings.check_only) {
-        return EXIT_SUCCESS;
-    }
-    auto json = Json::array();
-    for (const std::uint32_t flows : settings.flows) {
-        json.push_back(measure(flows, settings));
-        std::cerr << json.back().dump() << "\n";  // to follow the progress
-    }
-    std::cout << json.dump(2) << "\n";
-    return EXIT_SUCCESS;
+    return run_kinds(argc, argv, {.flows = {128, 16'384, 1'000'000}},
+                     "What the analysis of TCP costs", "only check what the records tell",
+                     check_all, measure);
 }
 
 }  // namespace
