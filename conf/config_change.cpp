@@ -64,10 +64,6 @@ ConfigChange compare(const Config& running, const Config& wanted) {
             change.ways.insert(apply);
         }
     }
-    // A table that comes or goes has timeouts, too.
-    std::erase_if(change.reloadable, [&change](const std::string& name) {
-        return std::ranges::find(change.needs_restart, name) != change.needs_restart.end();
-    });
     return change;
 }
 

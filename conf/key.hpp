@@ -28,6 +28,7 @@ enum class Apply : std::uint8_t {
     at_restart,   ///< a reload refuses the change: the key determines memory, threads, NICs or
                   ///< addresses
     to_export,    ///< sessions begin and end; collectors keep their accounts
+    to_tables,    ///< tables come and go, and begin anew where they change
     to_filters,   ///< filters of inputs; compiled first
     to_timeouts,  ///< timeouts of the flow caches
     to_log_level,

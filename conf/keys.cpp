@@ -265,8 +265,8 @@ std::vector<Key<Config>> config_keys() {
     return {
         list_of("inputs", &Config::inputs, input_keys(), Apply::at_restart),
         section("flows", &Config::flows, flow_keys(), Apply::at_restart),
-        list_of("fields", &Config::fields, own_field_keys(), Apply::at_restart),
-        list_of("tables", &Config::tables, table_keys(), Apply::at_restart),
+        list_of("fields", &Config::fields, own_field_keys(), Apply::to_tables),
+        list_of("tables", &Config::tables, table_keys(), Apply::to_tables),
         section("export", &Config::export_, export_keys(), Apply::to_export),
         section("cores", &Config::cores, core_keys(), Apply::at_restart),
         section("read", &Config::read, read_keys(), Apply::at_restart),

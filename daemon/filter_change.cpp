@@ -10,19 +10,30 @@
 
 namespace tributary {
 
-FilterChange::FilterChange(const Config& running, const LoadedConfig& wanted)
+FilterChange::FilterChange(const Config& running, const LoadedConfig& wanted,
+                           const std::vector<TableFilter>& of_tables)
     : wanted_(wanted), end_(std::chrono::steady_clock::now() + kPatience) {
     const std::vector<InputOptions>& inputs = wanted.config.inputs;
     for (std::size_t input = 0; input < inputs.size(); ++input) {
         const std::string& expression = inputs[input].filter;
-        if (expression == running.inputs[input].filter) {
-            continue;
+        if (expression != running.inputs[input].filter) {
+            begin(input, filter_path(input), expression);
         }
-        changes_.push_back({.input = input, .compilation = nullptr, .filter = nullptr});
-        if (!expression.empty()) {
-            changes_.back().compilation =
-                std::make_unique<FilterCompilation>(expression, FilterLinks::ethernet);
-        }
+    }
+    for (const TableFilter& filter : of_tables) {
+        begin(std::nullopt, filter.path, filter.expression);
+    }
+}
+
+void FilterChange::begin(std::optional<std::size_t> input, std::string path,
+                         std::string expression) {
+    Change& change = changes_.emplace_back();
+    change.input = input;
+    change.path = std::move(path);
+    change.expression = std::move(expression);
+    if (!change.expression.empty()) {
+        change.compilation =
+            std::make_unique<FilterCompilation>(change.expression, FilterLinks::ethernet);
     }
 }
 
@@ -38,7 +49,7 @@ void FilterChange::take_outcome(Change& change) {
     }
     std::optional<FilterCompilation::Outcome> outcome = change.compilation->poll();
     if (!outcome && std::chrono::steady_clock::now() >= end_) {
-        refuse_filter(wanted_, change.input,
+        refuse_filter(wanted_, change.path, change.expression,
                       "not ready within " + std::to_string(kPatience.count()) + " s; " +
                           (change.compilation->asks_resolver()
                                ? "no answer with the addresses of its host names"
@@ -48,7 +59,7 @@ void FilterChange::take_outcome(Change& change) {
         return;
     }
     if (outcome->filter == nullptr) {
-        refuse_filter(wanted_, change.input, outcome->fault);
+        refuse_filter(wanted_, change.path, change.expression, outcome->fault);
     }
     change.filter = std::move(outcome->filter);
     change.compilation.reset();
@@ -56,9 +67,20 @@ void FilterChange::take_outcome(Change& change) {
 
 void FilterChange::apply(ProbeFilters& filters, const ProbeFilters::Give& give) {
     for (Change& change : changes_) {
-        filters.replace(change.input, wanted_.config.inputs[change.input].filter,
-                        std::move(change.filter), give);
+        if (change.input) {
+            filters.replace(*change.input, change.expression, std::move(change.filter), give);
+        }
     }
+}
+
+std::vector<std::unique_ptr<PacketFilter>> FilterChange::take_of_tables() {
+    std::vector<std::unique_ptr<PacketFilter>> filters;
+    for (Change& change : changes_) {
+        if (!change.input) {
+            filters.push_back(std::move(change.filter));
+        }
+    }
+    return filters;
 }
 
 }  // namespace tributary

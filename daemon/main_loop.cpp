@@ -33,10 +33,12 @@ std::string in_one_line(std::string lines) {
     return lines;
 }
 
-Timeouts timeouts_of(const TableDeclaration& table) {
+/// @param tables  of a configuration that has a table of this name
+Timeouts timeouts_of(const std::vector<TableDeclaration>& tables, const std::string& name) {
+    const auto table = std::ranges::find(tables, name, &TableDeclaration::name);
     FlowCacheOptions options;
-    options.idle_timeout = table.idle_timeout;
-    options.active_timeout = table.active_timeout;
+    options.idle_timeout = table->idle_timeout;
+    options.active_timeout = table->active_timeout;
     return options;
 }
 
@@ -98,6 +100,7 @@ bool MainLoop::look_around(std::optional<int> signal, WatchdogReporter& watchdog
     while (!reloads_.empty() && go_on_with_reload()) {
     }
     probe_.filters.look(probe_.give_filter);
+    probe_.tables.look();
     if (options_.stats_interval.count() > 0 && steady_clock::now() >= next_statistics_) {
         next_statistics_ += options_.stats_interval;
         spdlog::info("statistics: {}", to_line(probe_.ledger()));
@@ -119,7 +122,10 @@ void MainLoop::look_after(WatchdogReporter& watchdog) const {
 /// How long the main thread may wait for signals and calls.
 std::chrono::milliseconds MainLoop::pause() const {
     constexpr std::chrono::milliseconds kWhileCompiled{20};
-    const std::chrono::milliseconds longest = probe_.input_watch.pause();
+    std::chrono::milliseconds longest = probe_.input_watch.pause();
+    if (probe_.tables.is_ending()) {
+        longest = std::min(longest, probe_.tables.pause());
+    }
     const bool comes_soon = reload_ != nullptr || probe_.filters.is_compiling();
     return comes_soon ? std::min(longest, kWhileCompiled) : longest;
 }
@@ -178,7 +184,7 @@ bool MainLoop::go_on_with_reload() {
     return true;
 }
 
-/// Reads the configuration, and begins to compile its changed filters.
+/// Reads the configuration, makes its new tables, and begins to compile its changed filters.
 void MainLoop::begin_reload() {
     probe_.service.notify_reloading();
     reopen_log();
@@ -188,7 +194,9 @@ void MainLoop::begin_reload() {
         throw ConfigError(listed(change.needs_restart) +
                           " would change; that needs a restart, and nothing has changed");
     }
-    reload_ = std::make_unique<Reload>(config_, std::move(wanted));
+    std::unique_ptr<TableSet::Change> tables =
+        change.ways.contains(Apply::to_tables) ? probe_.tables.prepare(wanted.config) : nullptr;
+    reload_ = std::make_unique<Reload>(config_, std::move(wanted), std::move(tables));
 }
 
 /// @param result  the changes, or the fault
@@ -224,6 +232,7 @@ std::string MainLoop::take_configuration(Reload& reload) {
     };
     constexpr std::array kWays{// The export first, because it may refuse the change.
                                Way{Apply::to_export, &MainLoop::take_export, true},
+                               Way{Apply::to_tables, &MainLoop::take_tables, false},
                                Way{Apply::to_filters, &MainLoop::take_filters, true},
                                Way{Apply::to_timeouts, &MainLoop::take_timeouts, false},
                                Way{Apply::to_log_level, &MainLoop::take_log_level, true}};
@@ -246,16 +255,21 @@ std::string MainLoop::take_configuration(Reload& reload) {
 }
 
 /// Needed even if only the contents of TLS files have changed. Collectors without connection are
-/// tried in any case.
+/// tried in any case. Other tables go with it: collectors may name them.
 void MainLoop::take_export(Reload& reload) {
     const ExportOptions& wanted = reload.wanted.config.export_;
     const bool has_tls =
         std::ranges::any_of(wanted.collectors, [](const CollectorOptions& collector) {
             return collector.transport == TransportKind::tls;
         });
-    if (has_tls || wanted != config_.export_) {
+    if (has_tls || wanted != config_.export_ || reload.tables != nullptr) {
         refuse_shared_files(options_.files, wanted);
-        reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted));
+        std::optional<Pipeline::FurtherTables> further;
+        if (reload.tables != nullptr) {
+            further = probe_.tables.further(*reload.tables);
+        }
+        reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted),
+                                                              further ? &*further : nullptr);
         for (const std::string& name : reload.with_new_files) {
             spdlog::info("{}: its TLS files were read anew; new connections use them", name);
         }
@@ -263,6 +277,12 @@ void MainLoop::take_export(Reload& reload) {
         config_.export_ = wanted;
     }
     probe_.pipeline.try_collectors();
+}
+
+void MainLoop::take_tables(Reload& reload) {
+    if (reload.tables != nullptr) {
+        probe_.tables.take_over(std::move(reload.tables), reload.filters.take_of_tables());
+    }
 }
 
 /// Failed filters are tried again in any case.
@@ -280,11 +300,15 @@ void MainLoop::take_filters(Reload& reload) {
 void MainLoop::take_timeouts(Reload& reload) {
     set_live_timeouts(probe_.pipeline,
                       {.wanted = reload.wanted.config.flows, .former = config_.flows});
-    for (std::size_t table = 0; table < probe_.tables.size(); ++table) {
+    const std::vector<TableDeclaration>& wanted = reload.wanted.config.tables;
+    for (const LiveTable& table : probe_.tables.live()) {
+        const std::string& name = table.table.name;
+        const bool is_new = std::ranges::find(config_.tables, name, &TableDeclaration::name) ==
+                            config_.tables.end();
         set_live_timeouts(probe_.pipeline,
-                          {.wanted = timeouts_of(reload.wanted.config.tables[table]),
-                           .former = timeouts_of(config_.tables[table])},
-                          probe_.tables[table].queues);
+                          {.wanted = timeouts_of(wanted, name),
+                           .former = timeouts_of(is_new ? wanted : config_.tables, name)},
+                          table.queues);
     }
 }
 
@@ -325,7 +349,7 @@ std::unique_ptr<ControlServer> MainLoop::serve_control() {
         .flows = [this](
                      const std::string& table,
                      const std::function<bool(MessageView)>& write) { write_flows(table, write); },
-        .flush = [this] { end_live_flows(probe_.pipeline, probe_.tables); },
+        .flush = [this] { end_live_flows(probe_.pipeline, probe_.tables.live()); },
         .reload = [this] { return await_reload(); }};
     try {
         auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
@@ -394,11 +418,12 @@ void MainLoop::write_flows(const std::string& table,
         write_live_flows(probe_.pipeline, export_options(), probe_.layout, write);
         return;
     }
-    const auto found = std::ranges::find(probe_.tables, table,
-                                         [](const LiveTable& each) { return each.table.name; });
-    if (found == probe_.tables.end()) {
+    const std::vector<LiveTable> tables = probe_.tables.live();
+    const auto found =
+        std::ranges::find(tables, table, [](const LiveTable& each) { return each.table.name; });
+    if (found == tables.end()) {
         std::vector<std::string> names{std::string(kMainTable)};
-        for (const LiveTable& each : probe_.tables) {
+        for (const LiveTable& each : tables) {
             names.push_back(each.table.name);
         }
         throw std::runtime_error("there is no table " + table + "; the tables are " +

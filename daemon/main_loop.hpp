@@ -26,6 +26,7 @@
 #include "daemon/port/input_watch.hpp"
 #include "daemon/probe.hpp"
 #include "daemon/probe_filters.hpp"
+#include "daemon/probe_tables.hpp"
 #include "daemon/telemetry/clock_watch.hpp"
 #include "daemon/telemetry/dpdk_telemetry.hpp"
 #include "daemon/telemetry/metrics.hpp"
@@ -50,7 +51,7 @@ struct WatchedProbe {
     ProbeFilters::Give give_filter;
     std::function<ClockLedger()> clock;  ///< the worst of all queues
     std::function<std::vector<MemoryPart>()> memory;
-    std::vector<LiveTable> tables;  ///< the declared ones, in the order of Config::tables
+    ProbeTables& tables;
 };
 
 /// The main thread's loop while a probe runs: signals, commands, statistics, links, hanging threads
@@ -79,9 +80,15 @@ private:
     using ReloadAnswer = std::shared_ptr<std::promise<std::string>>;
     /// The reload in progress.
     struct Reload {
-        Reload(const Config& running, LoadedConfig loaded)
-            : wanted(std::move(loaded)), filters(running, wanted) {}
+        Reload(const Config& running, LoadedConfig loaded,
+               std::unique_ptr<TableSet::Change> of_tables)
+            : wanted(std::move(loaded)),
+              tables(std::move(of_tables)),
+              filters(running, wanted,
+                      tables != nullptr ? TableSet::filters(*tables) : std::vector<TableFilter>()) {
+        }
         LoadedConfig wanted;
+        std::unique_ptr<TableSet::Change> tables;  ///< nullptr: they stay, timeouts apart
         FilterChange filters;
         std::vector<std::string> with_new_files{};  ///< collectors whose TLS files were read anew
     };
@@ -93,6 +100,7 @@ private:
     void begin_reload();
     [[nodiscard]] std::string take_configuration(Reload& reload);
     void take_export(Reload& reload);
+    void take_tables(Reload& reload);
     void take_filters(Reload& reload);
     void take_timeouts(Reload& reload);
     void take_log_level(Reload& reload);

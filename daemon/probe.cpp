@@ -34,6 +34,7 @@
 #include "daemon/port/eth_port.hpp"
 #include "daemon/port/packet_pool.hpp"
 #include "daemon/probe_filters.hpp"
+#include "daemon/probe_tables.hpp"
 #include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "daemon/telemetry/service_manager.hpp"
@@ -97,11 +98,8 @@ std::vector<WantedFilter> wanted_filters(const Config& config, const TableSet& t
                           .expression = input.filter,
                           .meanwhile = "its packets are ignored as filter_not_ready"});
     }
-    for (const TableFilter& filter : tables.filters()) {
-        wanted.push_back({.owner = filter.path,
-                          .expression = filter.expression,
-                          .meanwhile = "its table counts packets as filter_not_ready"});
-    }
+    const std::vector<TableFilter> of_tables = tables.filters();
+    std::ranges::transform(of_tables, std::back_inserter(wanted), wanted_filter);
     return wanted;
 }
 
@@ -163,9 +161,10 @@ private:
         reserve_.fill();
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             ports_[input]->start();
-            std::ranges::move(ports_[input]->idle_waits(cores_.back_off, tables_.has_exchanges()),
+            std::ranges::move(ports_[input]->idle_waits(cores_.back_off,
+                                                        [this] { return tables_.has_exchanges(); }),
                               std::back_inserter(places_.idle_waits));
-            log_split_tables(input);
+            log_split_tables(input, tables_.split_by_queues(ports_[input]->rss().by_ports));
             const auto warning =
                 biflow_warning(config_.inputs[input], config_.flows, ports_[input]->rss());
             if (warning) {
@@ -179,8 +178,9 @@ private:
                 queues_[range.first + queue].reader->set_filter(filters_.selector(input));
             }
         }
-        for (std::size_t table = 0; table < table_filters_.size(); ++table) {
-            table_filters_[table].slot->set(filters_.selector(ports_.size() + table));
+        for (std::size_t table = 0; table < tables_.filters().size(); ++table) {
+            const std::size_t index = ports_.size() + table;
+            probe_tables_->give_filter(index, filters_.selector(index));
         }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
@@ -188,15 +188,28 @@ private:
     }
 
     /// Says which tables have a record of a flow from each queue.
-    void log_split_tables(std::size_t input) const {
+    ///
+    /// @param tables  the names of such tables
+    void log_split_tables(std::size_t input, const std::vector<std::string>& tables) const {
         if (config_.inputs[input].queues < 2) {
             return;
         }
-        for (const std::string& table : tables_.split_by_queues(ports_[input]->rss().by_ports)) {
+        for (const std::string& table : tables) {
             spdlog::info(
                 "table {}: RSS of input {} splits its key, so that up to {} records of a flow are "
                 "made at a time, one by each queue",
                 table, config_.inputs[input].name, config_.inputs[input].queues);
+        }
+    }
+
+    /// The same of tables that a reload has begun.
+    void log_split(const std::vector<std::string>& begun) const {
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            std::vector<std::string> split = tables_.split_by_queues(ports_[input]->rss().by_ports);
+            std::erase_if(split, [&begun](const std::string& name) {
+                return std::ranges::find(begun, name) == begun.end();
+            });
+            log_split_tables(input, split);
         }
     }
 
@@ -208,7 +221,7 @@ private:
         if (index < ports_.size()) {
             set_live_filter(*pipeline_, queues_of(index), filter);
         } else {
-            table_filters_[index - ports_.size()].slot->set(filter.wanted);
+            probe_tables_->give_filter(index, filter.wanted);
         }
     }
 
@@ -235,7 +248,7 @@ private:
                                        const LiveFilter& filter) { give_filter(index, filter); },
                  .clock = [this] { return worst_clock(); },
                  .memory = [this] { return memory(); },
-                 .tables = tables_.live()},
+                 .tables = *probe_tables_},
                 config_, options_)
                 .run();
             if (inputs.are_all_lost()) {
@@ -357,6 +370,13 @@ private:
             .wall_clock = host_clock,
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); },
             .further_records = tables_.records()});
+        probe_tables_ = std::make_unique<ProbeTables>(
+            ProbeTables::Parts{.tables = tables_,
+                               .filters = filters_,
+                               .pipeline = *pipeline_,
+                               .parse = parse_of_tables(config_),
+                               .on_begin = [this](const auto& names) { log_split(names); }},
+            ports_.size());
     }
 
     [[nodiscard]] QueueRange queues_of(std::size_t input) const {
@@ -402,7 +422,9 @@ private:
     /// The memory of each part, with what is in use of it.
     /// @thread  any, once the pipeline is made
     [[nodiscard]] std::vector<MemoryPart> memory() const {
-        std::vector<MemoryPart> parts = memory_parts(plan_, config_);
+        ProbePlan plan = plan_;
+        plan.tables = tables_.memory();
+        std::vector<MemoryPart> parts = memory_parts(plan, config_);
         for (MemoryPart& part : parts) {
             if (part.part == kPacketBuffers) {
                 part.used = octets_in_use(pools_, part.node);
@@ -532,7 +554,6 @@ private:
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
     TableSet tables_;
-    std::vector<TableFilter> table_filters_ = tables_.filters();
     ProbeFilters filters_;  ///< before EAL: compilation goes on while EAL starts
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
@@ -543,7 +564,8 @@ private:
     std::vector<ObservedInterface> interfaces_;
     ServiceManager service_manager_;
     PipelinePlaces places_;
-    std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
+    std::unique_ptr<Pipeline> pipeline_;         // its threads use the rest
+    std::unique_ptr<ProbeTables> probe_tables_;  ///< once the pipeline is made
 };
 
 }  // namespace

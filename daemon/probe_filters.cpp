@@ -22,7 +22,7 @@ PacketMask ProbeFilters::NotReady::select(std::span<const PacketView> /*packets*
 
 ProbeFilters::ProbeFilters(std::vector<WantedFilter> wanted) {
     for (WantedFilter& each : wanted) {
-        Filter& filter = filters_.emplace_back();
+        Filter& filter = filters_[next_index_++];
         filter.wanted = std::move(each);
         filter.is_ready = filter.wanted.expression.empty();
         if (!filter.is_ready) {
@@ -32,8 +32,7 @@ ProbeFilters::ProbeFilters(std::vector<WantedFilter> wanted) {
 }
 
 void ProbeFilters::await_what_asks_no_resolver() {
-    for (std::size_t index = 0; index < filters_.size(); ++index) {
-        const Filter& filter = filters_[index];
+    for (auto& [index, filter] : filters_) {
         while (filter.compilation && !filter.compilation->asks_resolver() &&
                !Signals::is_end_pending()) {
             std::this_thread::sleep_for(1ms);
@@ -48,13 +47,13 @@ void ProbeFilters::await_what_asks_no_resolver() {
 }
 
 PacketSelector* ProbeFilters::selector(std::size_t index) noexcept {
-    return filters_[index].is_ready ? static_cast<PacketSelector*>(filters_[index].compiled.get())
-                                    : &not_ready_;
+    const auto found = filters_.find(index);
+    return found->second.is_ready ? static_cast<PacketSelector*>(found->second.compiled.get())
+                                  : &not_ready_;
 }
 
 void ProbeFilters::look(const Give& give) {
-    for (std::size_t index = 0; index < filters_.size(); ++index) {
-        Filter& filter = filters_[index];
+    for (auto& [index, filter] : filters_) {
         if (!filter.is_ready && !filter.compilation && Clock::now() >= filter.next_try) {
             filter.compilation.emplace(filter.wanted.expression, FilterLinks::ethernet);
         }
@@ -120,6 +119,15 @@ void ProbeFilters::replace(std::size_t index, const std::string& expression,
     filters_[index].compilation.reset();
 }
 
+std::size_t ProbeFilters::add(const WantedFilter& wanted, std::unique_ptr<PacketFilter> compiled) {
+    Filter& filter = filters_[next_index_];
+    filter.wanted = wanted;
+    filter.compiled = std::move(compiled);
+    filter.is_ready = true;
+    log_execution(filter);
+    return next_index_++;
+}
+
 /// Logs each reason once.
 void ProbeFilters::note_failure(Filter& filter, const std::string& fault) {
     constexpr std::chrono::seconds kLongestPause = 30s;
@@ -133,20 +141,20 @@ void ProbeFilters::note_failure(Filter& filter, const std::string& fault) {
 }
 
 void ProbeFilters::try_now() noexcept {
-    for (Filter& filter : filters_) {
+    for (auto& [index, filter] : filters_) {
         filter.next_try = {};
         filter.pause = 1s;
     }
 }
 
 bool ProbeFilters::is_compiling() const noexcept {
-    return std::ranges::any_of(filters_,
-                               [](const Filter& filter) { return filter.compilation.has_value(); });
+    return std::ranges::any_of(
+        filters_, [](const auto& each) { return each.second.compilation.has_value(); });
 }
 
 std::string ProbeFilters::faults() const {
     std::string faults;
-    for (const Filter& filter : filters_) {
+    for (const auto& [index, filter] : filters_) {
         if (!filter.is_ready) {
             faults += filter.wanted.owner + " meters nothing, its filter is not ready: " +
                       (filter.fault.empty() ? "its host names are being resolved" : filter.fault) +

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ struct WantedFilter {
     std::string meanwhile;   ///< what becomes of its owner's packets before it is ready
 };
 
-/// The filters of a probe's inputs, and behind them those of its tables.
+/// The filters of a probe's inputs, and behind them those of its tables. Each has an index, which
+/// is never another one's.
 ///
 /// They are compiled in threads of their own, for Ethernet alone: ports receive nothing else.
 /// Filters without host names are ready before the first packet is received. A filter may wait for
@@ -60,6 +62,12 @@ public:
     /// @errors        ThreadHangs: the former filter holds for all threads that answer
     void replace(std::size_t index, const std::string& expression,
                  std::unique_ptr<PacketFilter> filter, const Give& give);
+    /// Adds a filter that is compiled already.
+    ///
+    /// @return  its index
+    std::size_t add(const WantedFilter& wanted, std::unique_ptr<PacketFilter> compiled);
+    /// Removes a filter that nothing uses any more.
+    void remove(std::size_t index) noexcept { filters_.erase(index); }
     /// Whether an outcome may come any moment.
     [[nodiscard]] bool is_compiling() const noexcept;
     /// The faults, a line each; empty: none.
@@ -90,8 +98,9 @@ private:
     static void note_failure(Filter& filter, const std::string& fault);
 
     NotReady not_ready_;
-    bool is_denial_logged_ = false;  ///< that filters are interpreted
-    std::vector<Filter> filters_;
+    bool is_denial_logged_ = false;          ///< that filters are interpreted
+    std::map<std::size_t, Filter> filters_;  ///< by index
+    std::size_t next_index_ = 0;
     std::vector<std::unique_ptr<PacketFilter>> pending_;  ///< a thread that hangs may have one
 };
 

@@ -154,6 +154,9 @@ public:
     /// Whether records wait for room in the sink.
     [[nodiscard]] bool has_waiting() const noexcept { return entries_.first_waiting() != kNoEntry; }
 
+    /// Whether no flow runs, and no record waits for room in the sink.
+    [[nodiscard]] bool is_empty() const noexcept { return entries_.taken() == 0; }
+
     /// Packets of the last account() that began their flow.
     [[nodiscard]] PacketMask begun() const noexcept { return begun_; }
     /// The flow of a packet of the last account(), until expire_some().

@@ -59,8 +59,9 @@ FilterExecutions check_filters(const Config& config, const YamlNode& root, Fault
     return executions;
 }
 
-void refuse_filter(const LoadedConfig& loaded, std::size_t input, const std::string& words) {
-    refuse_at(loaded.source, filter_path(input), loaded.config.inputs[input].filter, words);
+void refuse_filter(const LoadedConfig& loaded, const std::string& path, const std::string& filter,
+                   const std::string& words) {
+    refuse_at(loaded.source, path, filter, words);
 }
 
 }  // namespace tributary

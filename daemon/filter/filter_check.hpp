@@ -29,11 +29,13 @@ using FilterExecutions = std::map<std::string, std::string>;
 /// @thread        main
 FilterExecutions check_filters(const Config& config, const YamlNode& root, Faults& faults);
 
-/// Refuses the filter of an input.
+/// Refuses a filter.
 ///
-/// @param words  libpcap's message, or why a host name has no address
-/// @errors       ConfigError, always
-[[noreturn]] void refuse_filter(const LoadedConfig& loaded, std::size_t input,
-                                const std::string& words);
+/// @param path    of its key in the configuration
+/// @param filter  its expression
+/// @param words   libpcap's message, or why a host name has no address
+/// @errors        ConfigError, always
+[[noreturn]] void refuse_filter(const LoadedConfig& loaded, const std::string& path,
+                                const std::string& filter, const std::string& words);
 
 }  // namespace tributary

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -23,6 +24,7 @@ struct ThreadHangs : std::runtime_error {
 struct LiveTable {
     FurtherTable table;
     std::vector<TableFlows*> queues;
+    std::shared_ptr<const void> owner{};  ///< of all this: a reload may remove the table meanwhile
 };
 
 /// Writes the running flows as IPFIX messages, templates first. This is no snapshot: it

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -22,15 +23,34 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the export thread drains: the rings of the queues, and then those of other tables.
-std::vector<RecordSource*> rings_of(const Pipeline::Parts& parts) {
-    std::vector<RecordSource*> rings;
-    rings.reserve(parts.queues.size() + parts.further_records.size());
-    for (const auto& queue : parts.queues) {
-        rings.push_back(&queue->records());
+/// What the export thread drains: the rings of the queues, and then those of each place for a
+/// further table; nullptr: there is none.
+std::vector<RecordSource*> rings_of(const std::vector<std::unique_ptr<QueueWorker>>& queues,
+                                    const std::vector<RecordSource*>& further) {
+    std::vector<RecordSource*> rings(queues.size() * (1 + kTablePlaces));
+    for (std::size_t queue = 0; queue < queues.size(); ++queue) {
+        rings[queue] = &queues[queue]->records();
     }
-    rings.insert(rings.end(), parts.further_records.begin(), parts.further_records.end());
+    std::array<std::size_t, 1 + kTablePlaces> sources{};
+    for (RecordSource* const source : further) {
+        const std::size_t table = source->table();
+        rings.at(table * queues.size() + sources.at(table)++) = source;
+    }
     return rings;
+}
+
+/// The table of each of these rings.
+std::vector<std::size_t> tables_of_rings(std::size_t queues) {
+    std::vector<std::size_t> tables;
+    for (std::size_t table = 0; table <= kTablePlaces; ++table) {
+        tables.insert(tables.end(), queues, table);
+    }
+    return tables;
+}
+
+ExportCounters& split_by_table(ExportCounters& counters, std::size_t queues) {
+    counters.split_by_table(tables_of_rings(queues), 1 + kTablePlaces);
+    return counters;
 }
 
 /// Records that a collector or a spool has lost, by cause.
@@ -46,8 +66,7 @@ NamedCounts lost_by_cause_of(const CollectorCounters& counters) {
 /// Adds what became of the records from a ring.
 ///
 /// @param causes  so many causes of loss are possible
-template <class RecordLedger>
-void read_export(const QueueExportCounters& counters, std::size_t causes, RecordLedger& ledger) {
+void read_export(const QueueExportCounters& counters, std::size_t causes, QueueLedger& ledger) {
     ledger.exported += counters.exported.read();
     ledger.spooled += counters.spooled.read();
     for (std::size_t cause = 0; cause < causes; ++cause) {
@@ -74,11 +93,14 @@ void take_last_bursts(QueueWorker& queue) noexcept {
 Pipeline::Pipeline(Parts parts)
     : parts_(std::move(parts)),
       accounts_(parts_.export_options.collectors),
-      export_counters_(parts_.queues.size() + parts_.further_records.size(),
-                       CollectorAccounts::kMost),
-      export_worker_(parts_.export_options, parts_.metering, rings_of(parts_), export_counters_,
-                     parts_.on_collector_event),
-      loads_(parts_.queues.size() + 1) {}
+      export_counters_(parts_.queues.size() * (1 + kTablePlaces), CollectorAccounts::kMost),
+      table_accounts_(export_counters_, parts_.queues.size()),
+      export_worker_(
+          parts_.export_options, parts_.metering, rings_of(parts_.queues, parts_.further_records),
+          split_by_table(export_counters_, parts_.queues.size()), parts_.on_collector_event),
+      loads_(parts_.queues.size() + 1) {
+    table_accounts_.set(parts_.metering.further);
+}
 
 Pipeline::~Pipeline() { stop(); }
 
@@ -148,31 +170,49 @@ bool Pipeline::set_stages(std::size_t queue, StageList stages) {
     return true;
 }
 
-std::vector<std::string> Pipeline::change_export(const ExportOptions& options) {
-    CollectorAccounts wanted = accounts_;
+/// Has the export thread carry out a command.
+///
+/// @return  false: it does not answer
+bool Pipeline::carry_out(const ExportCommand& command) {
     const auto end = std::chrono::steady_clock::now() + kCommandPatience;
-    bool is_answered = export_mailbox_.post({.options = options,
-                                             .accounts = wanted.choose(options.collectors),
-                                             .with_new_files = {},
-                                             .error = {}});
+    bool is_answered = export_mailbox_.post(command);
     while (is_answered && !export_mailbox_.is_done()) {
         // The thread finishes a command that it has begun.
         is_answered = std::chrono::steady_clock::now() < end || !export_mailbox_.withdraw();
         std::this_thread::sleep_for(1ms);
     }
-    if (!is_answered) {
+    return is_answered;
+}
+
+std::vector<std::string> Pipeline::change_export(const ExportOptions& options,
+                                                 const FurtherTables* further) {
+    CollectorAccounts wanted = accounts_;
+    TableAccounts wanted_tables = table_accounts_;
+    ExportCommand command{.options = options, .accounts = wanted.choose(options.collectors)};
+    if (further != nullptr) {
+        wanted_tables.set(further->tables);
+        command.tables = {.further = further->tables,
+                          .sources = rings_of(parts_.queues, further->records)};
+        command.tables->further.resize(kTablePlaces);
+    }
+    if (!carry_out(command)) {
         throw ExportError("the export thread does not answer");
     }
     if (const std::string& error = export_mailbox_.done().error; !error.empty()) {
         throw ExportError(error);
     }
-    parts_.export_options.drain_timeout = options.drain_timeout;
+    parts_.export_options = options;
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
+    table_accounts_ = std::move(wanted_tables);
     return export_mailbox_.done().with_new_files;
 }
 
-/// Carries out try_collectors() and the command of change_export().
+bool Pipeline::export_holds(std::size_t table) {
+    return !carry_out({.asks_for = table}) || export_mailbox_.done().holds;
+}
+
+/// Carries out try_collectors() and the command of change_export() or export_holds().
 void Pipeline::carry_out_export_command() noexcept {
     if (tries_are_requested_.load(std::memory_order_relaxed)) {
         tries_are_requested_.store(false, std::memory_order_relaxed);
@@ -183,7 +223,12 @@ void Pipeline::carry_out_export_command() noexcept {
         return;
     }
     try {
-        command->with_new_files = export_worker_.change(command->options, command->accounts);
+        if (command->asks_for) {
+            command->holds = export_worker_.holds(*command->asks_for);
+        } else {
+            command->with_new_files = export_worker_.change(
+                command->options, command->accounts, command->tables ? &*command->tables : nullptr);
+        }
     } catch (const std::bad_alloc&) {
         command->error =
             "no memory";  // short enough for a string to hold without memory of its own
@@ -332,11 +377,12 @@ ExportTime Pipeline::now() const {
 }
 
 void Pipeline::read(Ledger& ledger) const {
+    {
+        const std::lock_guard lock(accounts_mutex_);
+        table_accounts_.read(ledger);
+    }
     // With one table, every collector takes it.
-    const std::size_t causes =
-        parts_.metering.further.empty() ? kCollectorLossCount : kExportLossCount;
-    read_tables(ledger);
-    std::uint64_t metered = 0;
+    const std::size_t causes = ledger.tables.empty() ? kCollectorLossCount : kExportLossCount;
     for (std::size_t index = 0; index < parts_.queues.size(); ++index) {
         QueueLedger& queue = ledger.queues[index];
         read_export(export_counters_.queues[index], causes, queue);
@@ -346,24 +392,8 @@ void Pipeline::read(Ledger& ledger) const {
         if (const KeptBuffers* const kept = input.kept()) {
             read_kept(*kept, queue);
         }
-        metered += queue.metered.packets;
-    }
-    for (TableLedger& table : ledger.tables) {
-        table.metered = metered;
     }
     read_collectors(ledger);
-}
-
-/// Adds what became of the records of further tables.
-void Pipeline::read_tables(Ledger& ledger) const {
-    for (const FurtherTable& table : parts_.metering.further) {
-        ledger.tables.emplace_back().name = table.name;
-    }
-    for (std::size_t index = 0; index < parts_.further_records.size(); ++index) {
-        const std::size_t table = parts_.further_records[index]->table();
-        read_export(export_counters_.queues[parts_.queues.size() + index], kExportLossCount,
-                    ledger.tables[table - 1]);
-    }
 }
 
 namespace {
@@ -398,25 +428,13 @@ void Pipeline::read_group_spool(Ledger& ledger) const {
     spool.stored = export_counters_.group_spool_stored.read().records;
 }
 
-/// What of a collector's account is of each table.
-std::map<std::string, NamedCounts, std::less<>> Pipeline::read_tables(
-    const CollectorCounters& counters) const {
-    std::map<std::string, NamedCounts, std::less<>> tables;
-    for (std::size_t table = 0; table < counters.tables.size(); ++table) {
-        const std::string name =
-            table == 0 ? std::string(kMainTable) : parts_.metering.further[table - 1].name;
-        for (const CollectorTableRow& row : kCollectorTableRows) {
-            tables[name][row.key] = (counters.tables[table].*row.counter).records.read();
-        }
-    }
-    return tables;
-}
-
 void Pipeline::read_collectors(Ledger& ledger) const {
     read_group_spool(ledger);
     const std::chrono::nanoseconds uptime = now().uptime;
-    for (const CollectorAccounts::Account& account : accounts()) {
-        const CollectorCounters& counters = export_counters_.collectors[ledger.collectors.size()];
+    const std::lock_guard lock(accounts_mutex_);
+    for (const CollectorAccounts::Account& account : accounts_.all()) {
+        const std::size_t index = ledger.collectors.size();
+        const CollectorCounters& counters = export_counters_.collectors[index];
         NamedCounts lost_by_cause = lost_by_cause_of(counters);
         std::uint64_t lost = 0;
         for (const auto& [cause, records] : lost_by_cause) {
@@ -428,7 +446,7 @@ void Pipeline::read_collectors(Ledger& ledger) const {
                             .lost_by_cause = std::move(lost_by_cause),
                             .is_removed = !account.is_in_use});
         add_counts(counters, uptime, collector.counts);
-        collector.tables = read_tables(counters);
+        collector.tables = table_accounts_.read(index);
         if (LostNumbers::Reading numbers = counters.numbers.read(); numbers.next.stream != 0) {
             collector.numbers = std::move(numbers);
         }

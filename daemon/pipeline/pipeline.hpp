@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "daemon/pipeline/mailbox.hpp"
 #include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
+#include "daemon/pipeline/table_accounts.hpp"
 #include "daemon/pipeline/thread_load.hpp"
 #include "daemon/port/idle_wait.hpp"
 #include "export/collector/export_worker.hpp"
@@ -55,9 +55,15 @@ public:
         MeteringProcess metering;
         std::function<Timestamp()> wall_clock;     ///< the export side's time; called by its thread
         CollectorEventHandler on_collector_event;  ///< called by the export thread
-        /// Records of further tables, in any order: the input threads make them in stages, and
-        /// `metering` describes the tables. They outlive the pipeline.
+        /// Records of further tables: the input threads make them in stages, and `metering`
+        /// describes the tables. A source for each queue, or fewer, whose RecordSource::table() is
+        /// the table's place + 1. They outlive the pipeline, or the change that removes them.
         std::vector<RecordSource*> further_records{};
+    };
+    /// The further tables from a change on.
+    struct FurtherTables {
+        std::vector<FurtherTable> tables;    ///< as MeteringProcess::further
+        std::vector<RecordSource*> records;  ///< as Parts::further_records
     };
 
     /// @errors  ExportError
@@ -127,14 +133,28 @@ public:
     /// Tries the collectors that are away at once.
     /// @thread  any
     void try_collectors() noexcept { tries_are_requested_.store(true, std::memory_order_relaxed); }
-    /// Changes the export; see CollectorGroup::change(). Collectors of any time since the start
-    /// keep their accounts.
+    /// Changes the export; see ExportWorker::change(). Collectors of any time since the start keep
+    /// their accounts, and so do tables.
     ///
+    /// @param further  nullptr: the further tables stay as they are
     /// @return  collectors whose TLS files were read anew
     /// @errors  ExportError: nothing has changed; also where the export thread does not begin it
     ///          within kCommandPatience
     /// @thread  main, between start() and stop()
-    std::vector<std::string> change_export(const ExportOptions& options);
+    std::vector<std::string> change_export(const ExportOptions& options,
+                                           const FurtherTables* further = nullptr);
+    /// Whether records of a table may still be on their way to collectors, as
+    /// ExportWorker::holds() has it.
+    ///
+    /// @param table   its place + 1
+    /// @return        true also where the export thread does not answer
+    /// @thread        main, between start() and stop()
+    [[nodiscard]] bool export_holds(std::size_t table);
+    /// The options of the export since the last change.
+    /// @thread  main
+    [[nodiscard]] const ExportOptions& export_options() const noexcept {
+        return parts_.export_options;
+    }
 
     /// The load of all threads: one per queue, then the export thread.
     /// @thread  any, after start()
@@ -148,8 +168,9 @@ public:
     [[nodiscard]] std::vector<CollectorFigures> collector_figures() const;
 
     /// Adds the counts of each queue's packets and records; `ledger.queues` has an entry per queue.
-    /// Adds an entry for each further table, with its name, the packets that came to it, and what
-    /// the export made of its records. What its caches count is for the caller to add, after that.
+    /// Adds an entry for each further table that there is or was, with its name, and what the
+    /// export made of its records. What its packets and caches count is for the caller to add,
+    /// after that.
     /// @thread  any
     void read(Ledger& ledger) const;
 
@@ -169,6 +190,17 @@ public:
     }
 
 private:
+    /// A change of the export, for the export thread and back; or a question.
+    struct ExportCommand {
+        ExportOptions options{};
+        std::vector<std::size_t> accounts{};
+        std::optional<TableChange> tables{};
+        std::optional<std::size_t> asks_for{};      ///< nothing but whether it holds this table
+        bool holds{};                               ///< the answer
+        std::vector<std::string> with_new_files{};  ///< see change_export()
+        std::string error{};  ///< why the change was refused; empty: it was not
+    };
+
     void start_inputs(const PipelinePlaces& places);
     void run_input(QueueWorker& queue, ThreadLoad& load, const IdleWait& idle_wait) noexcept;
     void run_export() noexcept;
@@ -177,27 +209,18 @@ private:
     void log_memory_shortage();
     [[nodiscard]] bool finish_export() noexcept;
     void note_export_fault() noexcept;
+    [[nodiscard]] bool carry_out(const ExportCommand& command);
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
-    void read_tables(Ledger& ledger) const;
-    [[nodiscard]] std::map<std::string, NamedCounts, std::less<>> read_tables(
-        const CollectorCounters& counters) const;
     void read_collectors(Ledger& ledger) const;
     void read_group_spool(Ledger& ledger) const;
     [[nodiscard]] ExportTime now() const;
 
-    /// A change of the export, for the export thread and back.
-    struct ExportCommand {
-        ExportOptions options;
-        std::vector<std::size_t> accounts;
-        std::vector<std::string> with_new_files;  ///< see change_export()
-        std::string error;                        ///< why the change was refused; empty: it was not
-    };
-
     Mailbox<ExportCommand> export_mailbox_;  // first, because it is aligned to cache lines
     Parts parts_;
-    mutable std::mutex accounts_mutex_;
+    mutable std::mutex accounts_mutex_;  ///< of accounts, which main changes and any reads
     CollectorAccounts accounts_;
     ExportCounters export_counters_;
+    TableAccounts table_accounts_;  ///< likewise of accounts_mutex_
     ExportWorker export_worker_;
     std::function<void()> on_all_ended_;
     std::atomic<std::size_t> inputs_polled_{0};  ///< queues with their first poll done

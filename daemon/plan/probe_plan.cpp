@@ -17,6 +17,18 @@ namespace {
 
 constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;
 
+/// Calls `add` with part and octets of each block of memory that the tables have in a queue.
+template <class Add>
+void for_each_table_block(const ProbePlan& plan, Add add) {
+    for (const TableMemory& table : plan.tables) {
+        add(kTableCaches, table.cache);
+        add(kTableRings, table.ring);
+        if (table.inbox > 0) {
+            add(kTableInboxes, table.inbox);
+        }
+    }
+}
+
 /// Calls `add` with part, node and octets of each block of memory.
 template <class Add>
 void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
@@ -33,13 +45,9 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
         const auto [cache, ring] = queue_memory({.flows = config.flows, .layout = layout});
         add(kFlowCaches, queue.node, cache);
         add(kRecordRings, queue.node, ring);
-        for (const TableMemory& table : plan.tables) {
-            add(kTableCaches, queue.node, table.cache);
-            add(kTableRings, queue.node, table.ring);
-            if (table.inbox > 0) {
-                add(kTableInboxes, queue.node, table.inbox);
-            }
-        }
+        for_each_table_block(plan, [&add, &queue](const char* part, std::size_t octets) {
+            add(part, queue.node, octets);
+        });
     }
     add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
 }

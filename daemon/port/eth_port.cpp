@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "daemon/base/startup_error.hpp"
@@ -312,23 +313,43 @@ std::vector<std::shared_ptr<ReceiveInterrupt>> EthPort::open_interrupts() const 
     return interrupts;
 }
 
-std::vector<IdleWait> EthPort::idle_waits(bool shares_core, bool is_sent_to) const {
+namespace {
+
+/// Waits for the NIC's interrupt, or sleeps while other threads send packets to this one.
+///
+/// @param is_sent_to  empty: they never do
+IdleWait waiting_for(std::shared_ptr<ReceiveInterrupt> interrupt,
+                     const std::function<bool()>& is_sent_to, std::chrono::nanoseconds sleep) {
+    return [interrupt = std::move(interrupt), is_sent_to, sleep] {
+        if (is_sent_to && is_sent_to()) {
+            std::this_thread::sleep_for(sleep);
+            return false;
+        }
+        return interrupt->wait(kLongestInterruptWait);
+    };
+}
+
+}  // namespace
+
+std::vector<IdleWait> EthPort::idle_waits(bool shares_core,
+                                          const std::function<bool()>& is_sent_to) const {
     std::vector<std::shared_ptr<ReceiveInterrupt>> interrupts;
-    if (may_have_interrupts() && !is_sent_to) {
+    if (may_have_interrupts()) {
         interrupts = open_interrupts();
     }
-    const IdlePlan plan = plan_idle({.poll = input_.poll,
-                                     .shares_core = shares_core,
-                                     .has_interrupts = !interrupts.empty(),
-                                     .descriptors = descriptors_,
-                                     .megabits = megabits_});
+    IdleFacts facts{.poll = input_.poll,
+                    .shares_core = shares_core,
+                    .has_interrupts = !interrupts.empty(),
+                    .descriptors = descriptors_,
+                    .megabits = megabits_};
+    const IdlePlan plan = plan_idle(facts);
     spdlog::info("input {}: {}", input_.name, plan.text);
+    facts.has_interrupts = false;
+    const std::chrono::nanoseconds sleep = plan_idle(facts).sleep;
     const bool sleeps = plan.way == IdlePlan::Way::sleep;
     std::vector<IdleWait> waits(input_.queues, sleeps ? sleeping(plan.sleep) : IdleWait{});
     for (std::size_t queue = 0; queue < interrupts.size(); ++queue) {
-        waits[queue] = [interrupt = interrupts[queue]] {
-            return interrupt->wait(kLongestInterruptWait);
-        };
+        waits[queue] = waiting_for(std::move(interrupts[queue]), is_sent_to, sleep);
     }
     return waits;
 }

@@ -109,9 +109,12 @@ public:
     /// until the port is gone.
     ///
     /// @param shares_core  CorePlan::back_off
-    /// @param is_sent_to   other threads send packets to these threads, which therefore do not wait
-    ///                     for the NIC's interrupt: no packet of theirs wakes one
-    [[nodiscard]] std::vector<IdleWait> idle_waits(bool shares_core, bool is_sent_to = false) const;
+    /// @param is_sent_to   whether other threads send packets to these threads now, which then
+    /// sleep
+    ///                     instead of waiting for the NIC's interrupt: packets of other queues wake
+    ///                     none. Called by these threads; empty: they never do
+    [[nodiscard]] std::vector<IdleWait> idle_waits(
+        bool shares_core, const std::function<bool()>& is_sent_to = {}) const;
     /// @cost  a call into the driver, some microseconds
     /// @thread  any
     [[nodiscard]] NicCounters counters() const;

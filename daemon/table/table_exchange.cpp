@@ -2,6 +2,7 @@
 #include "daemon/table/table_exchange.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -67,6 +68,15 @@ void TableExchange::add_inbox(std::optional<unsigned> numa_node, PageUse pages) 
         inbox.rings.emplace_back(inbox.memory.bytes().data() + sender * octets, slot_octets(),
                                  spreading_.slots);
     }
+}
+
+bool TableExchange::is_empty() const noexcept {
+    bool are_empty = true;
+    for (std::size_t owner = 0; owner < inboxes_.size(); ++owner) {
+        are_empty = are_empty && inbox(owner).records == 0;
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);  // pairs with SpreadTableQueue::end_some()
+    return are_empty;
 }
 
 RingFill TableExchange::inbox(std::size_t owner) const noexcept {

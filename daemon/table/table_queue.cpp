@@ -2,6 +2,7 @@
 #include "daemon/table/table_queue.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,7 @@ public:
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         keyed_.clear();
         if (!packets.empty()) {
+            counters.metered.add(packets.size());
             choose(burst, packets, [this](const KeyedPacket& packet) {
                 keyed_.add(*packet.packet, *packet.fields);
             });
@@ -42,6 +44,7 @@ public:
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
         sink_.hand_over();
     }
+    void end_some(const FrameBurst& burst) noexcept override { end_some_at(burst.now); }
     [[nodiscard]] bool has_work() noexcept override {
         const std::uint64_t ended = counters.cache.read_ended();
         const bool has_ended = std::exchange(ended_, ended) != ended;
@@ -73,6 +76,13 @@ protected:
     [[nodiscard]] KeyedBurst& keyed() noexcept { return keyed_; }
     [[nodiscard]] Cache& cache() noexcept { return cache_; }
     [[nodiscard]] RingSink<kRecordBytes>& sink() noexcept { return sink_; }
+    void end_some_at(Timestamp now) noexcept {
+        if (ending_.end_some(cache_, kEndedAtATime, now, sink_)) {
+            ending_ = {};  // another queue's packets may have begun flows behind the scan
+        }
+        const bool is_handed_over = sink_.hand_over();
+        set_ended(cache_.is_empty() && is_handed_over);
+    }
     void go_on_rescheduling() noexcept {
         if (is_rescheduling_) [[unlikely]] {
             is_rescheduling_ = !rescheduling_.schedule_some(cache_, kRescheduledAtATime);
@@ -80,6 +90,8 @@ protected:
     }
     /// Entries that a change of timeouts visits beside a burst, at a few dozen nanoseconds each.
     static constexpr std::size_t kRescheduledAtATime = 8;
+    /// The same where the table is taken away; its packets cost nothing any more.
+    static constexpr std::size_t kEndedAtATime = 16;
 
     /// The frames that pass all filters; nothing: one of them cannot decide yet.
     [[nodiscard]] std::optional<PacketMask> passed_frames(const FrameBurst& burst) const noexcept {
@@ -133,6 +145,7 @@ private:
     std::uint64_t ended_ = 0;  ///< flows, at the last has_work()
     CacheScan rescheduling_;   ///< after a change of timeouts
     bool is_rescheduling_ = false;
+    CacheScan ending_;  ///< of end_some_at()
 };
 
 /// The part of a table that is spread by key: the records of those keys that this queue owns.
@@ -155,7 +168,8 @@ public:
 
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         sender_.clear();
-        if (!packets.empty()) {
+        if (!packets.empty() && exchange_.is_open()) {
+            this->counters.metered.add(packets.size());
             Base::choose(burst, packets, [this, &burst](const KeyedPacket& packet) {
                 const std::uint64_t number =
                     is_by_number_ ? burst.numbers[burst.index_of(*packet.packet)] : 0;
@@ -170,14 +184,19 @@ public:
             }
         } else {
             this->counters.refused_ring_full.add(sender_.push());
-            queues().set_clock(queue_, burst.now);
-            inbox_.begin_round(burst.now);
-            had_extracts_ = account_extracts();
+            account_round(burst.now);
             if (!had_extracts_) {
                 Base::cache().expire_some(inbox_.clock(), kExpiryBudget, Base::sink());
             }
         }
         Base::sink().hand_over();
+    }
+    void end_some(const FrameBurst& burst) noexcept override {
+        this->set_ended(false);
+        // With TableExchange::is_empty(): who sees that the extracts have left the ring sees this.
+        std::atomic_thread_fence(std::memory_order_release);
+        account_round(burst.now);
+        Base::end_some_at(std::max(burst.now, inbox_.clock()));
     }
     [[nodiscard]] bool has_work() noexcept override {
         return Base::has_work() || had_extracts_;  // where some came, more may
@@ -210,6 +229,12 @@ private:
     void refuse_unsent() noexcept override {
         this->counters.refused_ring_full.add(sender_.push());
         sender_.clear();
+    }
+    /// Live: one round of the inbox, after the clock was told to the other queues.
+    void account_round(Timestamp now) noexcept {
+        queues().set_clock(queue_, now);
+        inbox_.begin_round(now);
+        had_extracts_ = account_extracts();
     }
     /// Accounts what is in the inbox: live of one round, else all whose turn has come.
     ///

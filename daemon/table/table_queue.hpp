@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,7 @@ class TableExchange;
 /// With `spread: key` the records are those of keys that the queue owns, whichever queue the
 /// packets came to; the other counters are of its own packets.
 struct TableCounters {
+    Counter metered;           ///< accounted in the main table since this one began
     Counter filtered;          ///< a filter of the table left them out
     Counter filter_not_ready;  ///< they came before its filters could decide
     Counter without_field;     ///< they, or their captured octets, end before a field of the user's
@@ -71,6 +73,17 @@ public:
     /// @thread         the input thread; so are all below that say nothing else
     virtual void account(const FrameBurst& burst,
                          std::span<const KeyedPacket> packets) noexcept = 0;
+    /// Instead of account(), once the table is taken away: ends some of its flows, with reason
+    /// `forced_end`. What other queues have sent is accounted before.
+    ///
+    /// @param burst  whose packets are not for the table any more
+    virtual void end_some(const FrameBurst& burst) noexcept = 0;
+    using TableFlows::end_some;
+    /// After an end_some(): no flow is left here, and no record waits for room in the ring.
+    /// @thread  any. Where it returns true, records and counters of the flows are there to be read
+    [[nodiscard]] bool has_ended() const noexcept {
+        return has_ended_.load(std::memory_order_acquire);  // pairs with set_ended()
+    }
     /// As BurstStage::has_work().
     [[nodiscard]] virtual bool has_work() noexcept = 0;
     /// As BurstStage::drain().
@@ -85,6 +98,14 @@ public:
     [[nodiscard]] virtual bool huge_pages() const noexcept = 0;
 
     TableCounters counters;
+
+protected:
+    void set_ended(bool has_ended) noexcept {
+        has_ended_.store(has_ended, std::memory_order_release);
+    }
+
+private:
+    std::atomic<bool> has_ended_{false};
 };
 
 /// The memory of such a queue's cache and ring, in octets each.

@@ -2,10 +2,16 @@
 #include "daemon/table/table_set.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <random>
+#include <set>
 #include <utility>
 
+#include "daemon/machine/node_heap.hpp"
+#include "daemon/table/declared_table.hpp"
 #include "daemon/table/table_exchange.hpp"
+#include "daemon/table/table_queue.hpp"
 #include "daemon/table/table_stage.hpp"
 #include "flowcache/table/field_reference.hpp"
 
@@ -49,11 +55,46 @@ std::string path_of(const char* list, std::size_t index, const char* key) {
 
 }  // namespace
 
-/// @param number  of the declaration, from 0
-TableSet::Table::Table(const TableSetParts& parts, std::size_t number,
+/// A table at its place, and its parts in all queues.
+struct TableSet::Table {
+    /// @param number  of the declaration, from 0
+    Table(const TableSetParts& parts, std::size_t number, std::size_t place,
+          ExchangeQueues& queues_between);
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
+    ~Table() = default;
+
+    [[nodiscard]] const std::string& name() const noexcept {
+        return declared.compiled().declaration().name;
+    }
+    [[nodiscard]] FurtherTable for_export() const {
+        FurtherTable table = declared.for_export();
+        table.is_ending = is_ending;
+        return table;
+    }
+    [[nodiscard]] std::unique_ptr<BurstStage> stage(std::size_t queue) const;
+    /// Whether no flow and no record is left here. Extracts first: they become flows.
+    [[nodiscard]] bool has_ended() const noexcept {
+        return is_ending && (exchange == nullptr || exchange->is_empty()) &&
+               std::ranges::all_of(queues, [](const auto& queue) {
+                   return queue->has_ended() && queue->ring().records == 0;
+               });
+    }
+
+    DeclaredTable declared;
+    std::vector<OwnField> own{};                ///< that it uses
+    std::unique_ptr<TableExchange> exchange{};  ///< with `spread: key` and several queues
+    std::deque<FilterSlot> slots{};             ///< do not move: queues and filters point to them
+    std::vector<TableFilter> filters{};         ///< one for each slot
+    std::vector<std::unique_ptr<TableQueue>> queues{};
+    bool is_ending = false;
+    bool is_called = true;  ///< by stages of the input threads, or will be
+};
+
+TableSet::Table::Table(const TableSetParts& parts, std::size_t number, std::size_t place,
                        ExchangeQueues& queues_between)
     : declared(parts.declarations[number], parts.own, use_of(parts, number), parts.main,
-               number + 1) {
+               place + 1) {
     if (is_exchanged(parts, number)) {
         exchange = std::make_unique<TableExchange>(declared, parts.spreading, queues_between);
     }
@@ -66,79 +107,298 @@ TableSet::Table::Table(const TableSetParts& parts, std::size_t number,
     add(path_of("tables", number, "filter"), parts.declarations[number].filter);
     for (const std::size_t field : declared.compiled().own_fields()) {
         add(path_of("fields", field, "when"), parts.own[field].when);
+        own.push_back(parts.own[field]);
     }
 }
 
-TableSet::Table::~Table() = default;
+std::unique_ptr<BurstStage> TableSet::Table::stage(std::size_t queue) const {
+    StageNeeds needs{.name = "table " + name(),
+                     .order = StageOrder::tables,
+                     .octets = !slots.empty() || declared.compiled().has_own_fields()};
+    if (is_ending) {
+        needs.octets = false;
+        return std::make_unique<EndingTableStage>(*queues[queue], std::move(needs));
+    }
+    return std::make_unique<TableStage>(*queues[queue], std::move(needs));
+}
 
 TableSet::TableSet(const TableSetParts& parts)
     : queues_between_(std::make_unique<ExchangeQueues>(parts.spreading.queues)) {
     for (std::size_t number = 0; number < parts.declarations.size(); ++number) {
         try {
-            tables_.push_back(std::make_unique<Table>(parts, number, *queues_between_));
+            places_.at(number) = std::make_shared<Table>(parts, number, number, *queues_between_);
         } catch (const TableError& error) {
             throw TableError("table " + parts.declarations[number].name + ": " + error.what());
         }
     }
+    note_exchanges();
 }
 
-TableSet::~TableSet() {
-    while (!tables_.empty()) {
-        tables_.pop_back();
+TableSet::~TableSet() = default;
+
+/// Calls `use` with each table, while none comes or goes.
+template <class Use>
+void TableSet::for_each(Use use) const {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr) {
+            use(*table);
+        }
     }
 }
 
-std::vector<FurtherTable> TableSet::for_export() const {
+namespace {
+
+/// @return  by place, as far as the last one that is taken
+template <class Places>
+std::vector<FurtherTable> exported(const Places& places) {
     std::vector<FurtherTable> further;
-    for (const auto& table : tables_) {
-        further.push_back(table->declared.for_export());
+    for (std::size_t place = 0; place < places.size(); ++place) {
+        if (places[place] != nullptr) {
+            further.resize(place + 1);
+            further[place] = places[place]->for_export();
+        }
     }
     return further;
 }
 
+template <class Places>
+std::vector<RecordSource*> records_of(const Places& places) {
+    std::vector<RecordSource*> records;
+    for (const auto& table : places) {
+        for (std::size_t queue = 0; table != nullptr && queue < table->queues.size(); ++queue) {
+            records.push_back(&table->queues[queue]->records());
+        }
+    }
+    return records;
+}
+
+}  // namespace
+
+std::vector<FurtherTable> TableSet::for_export() const { return exported(places_); }
+
 std::vector<TableFilter> TableSet::filters() const {
     std::vector<TableFilter> all;
-    for (const auto& table : tables_) {
-        all.insert(all.end(), table->filters.begin(), table->filters.end());
-    }
+    for_each([&all](const Table& table) {
+        all.insert(all.end(), table.filters.begin(), table.filters.end());
+    });
     return all;
 }
 
-bool TableSet::has_exchanges() const noexcept {
-    return std::ranges::any_of(tables_,
-                               [](const auto& table) { return table->exchange != nullptr; });
+void TableSet::note_exchanges() noexcept {
+    has_exchanges_.store(
+        std::ranges::any_of(
+            places_,
+            [](const auto& table) { return table != nullptr && table->exchange != nullptr; }),
+        std::memory_order_relaxed);
 }
 
 void TableSet::abandon() noexcept { queues_between_->abandon(); }
 
+/// Makes a table's part of a queue.
+void TableSet::add_part(Table& table, const TableQueuePlace& place) const {
+    if (table.exchange != nullptr) {
+        table.exchange->add_inbox(place.numa_node, place.pages);
+    }
+    table.queues.push_back(make_table_queue({.table = table.declared,
+                                             .filters = &table.slots,
+                                             .exchange = table.exchange.get(),
+                                             .queue = table.queues.size(),
+                                             .numa_node = place.numa_node,
+                                             .pages = place.pages,
+                                             .when_ring_full = place.when_ring_full},
+                                            hasher_));
+}
+
 StageList TableSet::add_queue(const TableQueuePlace& place, FlowHasher hasher) {
-    std::vector<std::unique_ptr<BurstStage>> stages;
-    for (const auto& table : tables_) {
-        const CompiledTable& compiled = table->declared.compiled();
-        if (table->exchange != nullptr) {
-            table->exchange->add_inbox(place.numa_node, place.pages);
+    hasher_ = hasher;
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr) {
+            add_part(*table, place);
         }
-        table->queues.push_back(make_table_queue({.table = table->declared,
-                                                  .filters = &table->slots,
-                                                  .exchange = table->exchange.get(),
-                                                  .queue = table->queues.size(),
-                                                  .numa_node = place.numa_node,
-                                                  .pages = place.pages,
-                                                  .when_ring_full = place.when_ring_full},
-                                                 hasher));
-        stages.push_back(std::make_unique<TableStage>(
-            *table->queues.back(),
-            StageNeeds{.name = "table " + compiled.declaration().name,
-                       .order = StageOrder::tables,
-                       .octets = !table->slots.empty() || compiled.has_own_fields()}));
+    }
+    queues_.push_back(place);
+    return stages(queues_.size() - 1);
+}
+
+StageList TableSet::stages(std::size_t queue) const {
+    std::vector<std::unique_ptr<BurstStage>> stages;
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr && table->is_called) {
+            stages.push_back(table->stage(queue));
+        }
     }
     return StageList(std::move(stages));
 }
 
+/// Whether a new configuration has this table as it is, its timeouts apart.
+bool TableSet::is_wanted(const Table& table, const TableSetParts& wanted) {
+    TableDeclaration own = table.declared.compiled().declaration();
+    const auto same = std::ranges::find_if(wanted.declarations, [&own](const auto& other) {
+        own.idle_timeout = other.idle_timeout;
+        own.active_timeout = other.active_timeout;
+        return own == other;
+    });
+    return !table.is_ending && same != wanted.declarations.end() &&
+           std::ranges::all_of(table.own, [&wanted](const OwnField& field) {
+               return std::ranges::find(wanted.own, field) != wanted.own.end();
+           });
+}
+
+/// That with the table's number in the configuration, if it is free: a process that begins with the
+/// same configuration has the table there, too.
+///
+/// @errors  TableError
+std::size_t TableSet::free_place(const Places& taken, std::size_t wanted) {
+    if (taken.at(wanted) == nullptr) {
+        return wanted;
+    }
+    const auto free = std::ranges::find(taken, nullptr);
+    if (free == taken.end()) {
+        throw TableError(
+            "there is no place for it, because records of tables that former reloads have removed "
+            "still wait for their collectors");
+    }
+    return static_cast<std::size_t>(free - taken.begin());
+}
+
+/// Makes a table with its parts of all queues, at a free place.
+///
+/// @param number  of its declaration
+/// @errors  as prepare()
+std::shared_ptr<TableSet::Table> TableSet::make_table(const TableSetParts& wanted,
+                                                      std::size_t number,
+                                                      const Places& taken) const {
+    try {
+        auto table =
+            std::make_shared<Table>(wanted, number, free_place(taken, number), *queues_between_);
+        for (const TableQueuePlace& queue : queues_) {
+            const NodeHeap heap(queue.numa_node);
+            add_part(*table, queue);
+        }
+        if (table->exchange != nullptr) {
+            table->exchange->close();
+        }
+        return table;
+    } catch (const TableError& error) {
+        throw TableError("table " + wanted.declarations[number].name + ": " + error.what());
+    }
+}
+
+std::unique_ptr<TableSet::Change> TableSet::prepare(const TableSetParts& wanted) {
+    auto change = std::make_unique<Change>();
+    change->places_ = places_;
+    std::set<std::string, std::less<>> staying;
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr && is_wanted(*table, wanted)) {
+            staying.insert(table->name());
+        } else if (table != nullptr && !table->is_ending) {
+            change->ending_.push_back(table);
+        }
+    }
+    for (std::size_t number = 0; number < wanted.declarations.size(); ++number) {
+        if (staying.contains(wanted.declarations[number].name)) {
+            continue;
+        }
+        std::shared_ptr<Table> table = make_table(wanted, number, change->places_);
+        change->filters_.insert(change->filters_.end(), table->filters.begin(),
+                                table->filters.end());
+        change->places_.at(table->declared.index() - 1) = table;
+        change->added_.push_back(std::move(table));
+    }
+    return change->added_.empty() && change->ending_.empty() ? nullptr : std::move(change);
+}
+
+std::vector<TableFilter> TableSet::filters(const Change& change) { return change.filters_; }
+
+std::vector<FurtherTable> TableSet::for_export(const Change& change) const {
+    std::vector<FurtherTable> further = exported(change.places_);
+    for (const std::shared_ptr<Table>& table : change.ending_) {
+        further[table->declared.index() - 1].is_ending = true;
+    }
+    return further;
+}
+
+std::vector<RecordSource*> TableSet::records(const Change& change) const {
+    return records_of(change.places_);
+}
+
+TableNames TableSet::take_over(std::unique_ptr<Change> change) {
+    TableNames names;
+    for (const std::shared_ptr<Table>& table : change->added_) {
+        names.added.push_back(table->name());
+    }
+    for (const std::shared_ptr<Table>& table : change->ending_) {
+        names.ending.push_back(table->name());
+    }
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Table>& table : change->ending_) {
+        table->is_ending = true;
+    }
+    places_ = std::move(change->places_);
+    note_exchanges();
+    return names;
+}
+
+void TableSet::open() noexcept {
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr && table->exchange != nullptr) {
+            table->exchange->open();
+        }
+    }
+}
+
+bool TableSet::has_ending() const noexcept {
+    return std::ranges::any_of(
+        places_, [](const auto& table) { return table != nullptr && table->is_ending; });
+}
+
+std::vector<std::size_t> TableSet::ended() const {
+    std::vector<std::size_t> ended;
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+        if (places_[place] != nullptr && places_[place]->has_ended()) {
+            ended.push_back(place);
+        }
+    }
+    return ended;
+}
+
+bool TableSet::begin_removal(std::size_t place) noexcept {
+    return std::exchange(places_[place]->is_called, false);
+}
+
+std::vector<FurtherTable> TableSet::for_export_without(std::size_t place) const {
+    Places rest = places_;
+    rest.at(place).reset();
+    return exported(rest);
+}
+
+std::vector<RecordSource*> TableSet::records_without(std::size_t place) const {
+    Places rest = places_;
+    rest.at(place).reset();
+    return records_of(rest);
+}
+
+std::vector<TableFilter> TableSet::remove(std::size_t place) {
+    const std::shared_ptr<Table> table = places_[place];
+    TableLedger account;
+    read(*table, account);
+    const std::lock_guard lock(mutex_);
+    former_[table->name()] += account;
+    places_[place].reset();
+    note_exchanges();
+    return table->filters;
+}
+
 std::vector<LiveTable> TableSet::live() const {
     std::vector<LiveTable> live;
-    for (const auto& table : tables_) {
-        LiveTable& each = live.emplace_back(LiveTable{table->declared.for_export(), {}});
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table == nullptr || table->is_ending) {
+            continue;
+        }
+        LiveTable& each = live.emplace_back(
+            LiveTable{.table = table->for_export(), .queues = {}, .owner = table});
         for (const auto& queue : table->queues) {
             each.queues.push_back(queue.get());
         }
@@ -146,100 +406,107 @@ std::vector<LiveTable> TableSet::live() const {
     return live;
 }
 
-std::vector<RecordSource*> TableSet::records() const {
-    std::vector<RecordSource*> records;
-    for (const auto& table : tables_) {
-        for (const auto& queue : table->queues) {
-            records.push_back(&queue->records());
-        }
-    }
-    return records;
-}
+std::vector<RecordSource*> TableSet::records() const { return records_of(places_); }
 
 bool TableSet::huge_pages() const noexcept {
-    return std::ranges::all_of(tables_, [](const auto& table) {
-        return std::ranges::all_of(table->queues,
-                                   [](const auto& queue) { return queue->huge_pages(); });
+    bool are_all = true;
+    for_each([&are_all](const Table& table) {
+        are_all = are_all && std::ranges::all_of(table.queues, [](const auto& queue) {
+                      return queue->huge_pages();
+                  });
     });
+    return are_all;
 }
 
 std::vector<TableMemory> TableSet::memory() const {
     std::vector<TableMemory> memory;
-    for (const auto& table : tables_) {
-        const auto [cache, ring] = table_memory({.table = table->declared});
-        const TableExchange* const exchange = table->exchange.get();
+    for_each([&memory](const Table& table) {
+        const auto [cache, ring] = table_memory({.table = table.declared});
+        const TableExchange* const exchange = table.exchange.get();
         memory.push_back(
             {.cache = cache,
              .ring = ring,
              .inbox = exchange == nullptr
                           ? 0
                           : TableExchange::inbox_bytes(exchange->table(), exchange->spreading())});
-    }
+    });
     return memory;
 }
 
 RingFill TableSet::flows(std::size_t queue) const {
     RingFill sum;
-    for (const auto& table : tables_) {
-        const CacheCounters& counters = table->queues[queue]->counters.cache;
+    for_each([&sum, queue](const Table& table) {
+        const CacheCounters& counters = table.queues[queue]->counters.cache;
         // The counters are not read at one instant.
         const std::uint64_t ended = counters.read_ended();
         const std::uint64_t created = counters.flows_created.read();
         sum.records += created - std::min(ended, created);
-        sum.room += table->declared.options().max_flows;
-    }
+        sum.room += table.declared.options().max_flows;
+    });
     return sum;
 }
 
 RingFill TableSet::rings(std::size_t queue) const {
     RingFill sum;
-    for (const auto& table : tables_) {
-        const RingFill ring = table->queues[queue]->ring();
+    for_each([&sum, queue](const Table& table) {
+        const RingFill ring = table.queues[queue]->ring();
         sum.records += ring.records;
         sum.room += ring.room;
-    }
+    });
     return sum;
 }
 
 RingFill TableSet::inboxes(std::size_t queue) const {
     RingFill sum;
-    for (const auto& table : tables_) {
-        if (table->exchange != nullptr) {
-            const RingFill fill = table->exchange->inbox(queue);
+    for_each([&sum, queue](const Table& table) {
+        if (table.exchange != nullptr) {
+            const RingFill fill = table.exchange->inbox(queue);
             sum.records += fill.records;
             sum.room += fill.room;
         }
-    }
+    });
     return sum;
 }
 
 std::vector<std::string> TableSet::split_by_queues(bool by_ports) const {
     std::vector<std::string> names;
-    for (const auto& table : tables_) {
-        const KeyDescriptor& key = table->declared.options().key;
+    for_each([&names, by_ports](const Table& table) {
+        const KeyDescriptor& key = table.declared.options().key;
         const bool has_addresses =
             key.source == AddressPrefix{} && key.destination == AddressPrefix{};
         const bool has_ports = key.source_port && key.destination_port;
         const bool is_split = !has_addresses || (by_ports && !has_ports);
-        if (is_split && table->exchange == nullptr) {
-            names.push_back(table->declared.compiled().declaration().name);
+        if (is_split && table.exchange == nullptr && !table.is_ending) {
+            names.push_back(table.name());
         }
-    }
+    });
     return names;
 }
 
+/// Adds what became of the packets and flows of a table.
+void TableSet::read(const Table& table, TableLedger& ledger) {
+    for (const auto& queue : table.queues) {
+        read_cache(queue->counters.cache, ledger);
+        const TableCounters& counters = queue->counters;
+        ledger.filtered += counters.filtered.read();
+        ledger.filter_not_ready += counters.filter_not_ready.read();
+        ledger.without_field += counters.without_field.read();
+        ledger.matched += counters.matched.read();
+        ledger.metered += counters.metered.read();
+        if (table.exchange != nullptr) {
+            ledger.refused["ring_full"] += counters.refused_ring_full.read();
+        }
+    }
+}
+
 void TableSet::read(Ledger& ledger) const {
-    for (std::size_t index = 0; index < tables_.size(); ++index) {
-        TableLedger& table = ledger.tables[index];
-        for (const auto& queue : tables_[index]->queues) {
-            read_cache(queue->counters.cache, table);
-            table.filtered += queue->counters.filtered.read();
-            table.filter_not_ready += queue->counters.filter_not_ready.read();
-            table.without_field += queue->counters.without_field.read();
-            table.matched += queue->counters.matched.read();
-            if (tables_[index]->exchange != nullptr) {
-                table.refused["ring_full"] += queue->counters.refused_ring_full.read();
-            }
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, account] : former_) {
+        ledger.table(name) += account;
+    }
+    for (const std::shared_ptr<Table>& table : places_) {
+        if (table != nullptr) {
+            read(*table, ledger.table(table->name()));
         }
     }
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,13 +18,12 @@
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/pipeline/live_flows.hpp"
 #include "daemon/pipeline/ring_fill.hpp"
-#include "daemon/table/declared_table.hpp"
 #include "daemon/table/filter_slot.hpp"
 #include "daemon/table/table_memory.hpp"
-#include "daemon/table/table_queue.hpp"
 #include "daemon/table/table_spreading.hpp"
 #include "export/metering_process.hpp"
 #include "flowcache/input/burst_stage.hpp"
+#include "flowcache/record/flow_hasher.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/record_stream.hpp"
 #include "flowcache/table/own_field.hpp"
@@ -30,7 +33,6 @@
 namespace tributary {
 
 class ExchangeQueues;
-class TableExchange;
 
 /// What the tables of a process are made of.
 struct TableSetParts {
@@ -50,6 +52,12 @@ struct TableFilter {
     FilterSlot* slot{};      ///< where the compiled filter belongs
 };
 
+/// The tables that begin and end by a change.
+struct TableNames {
+    std::vector<std::string> added;
+    std::vector<std::string> ending;  ///< a table that is changed is in both
+};
+
 /// Of which memory and how a queue's part of the tables is made.
 struct TableQueuePlace {
     std::optional<unsigned> numa_node{};
@@ -60,18 +68,22 @@ struct TableQueuePlace {
 /// The declared tables of a process, and what each queue makes of them. It outlives the pipeline
 /// whose stages and records are here.
 ///
-/// @thread  made, filled and destroyed by main, while no other thread uses a field group
+/// Each table has a place, from 0: in the export its index is that number + 1. A reload gives a new
+/// table a free one, and the table that it follows keeps its own until its last record has left.
+///
+/// @thread  made, changed and destroyed by main; functions that say so by any
 class TableSet {
+    struct Table;
+    using Places = std::array<std::shared_ptr<Table>, kTablePlaces>;
+
 public:
     /// @errors  TableError: names the table
     explicit TableSet(const TableSetParts& parts);
     TableSet(const TableSet&) = delete;
     TableSet& operator=(const TableSet&) = delete;
-    /// The tables go in the reverse order of their making, which is that of their field groups.
     ~TableSet();
 
-    [[nodiscard]] bool empty() const noexcept { return tables_.empty(); }
-    /// As the exporters know them, in the order of their declarations.
+    /// As the exporters know them, by place; those of free ones between them have no name.
     [[nodiscard]] std::vector<FurtherTable> for_export() const;
     /// The filters to be compiled: a table's own, and `when` of each of its fields. Until all are
     /// in their slots, the table's packets are counted as `filter_not_ready`.
@@ -79,7 +91,10 @@ public:
 
     /// Whether packets go from queue to queue. In the order of a capture they must have numbers
     /// then.
-    [[nodiscard]] bool has_exchanges() const noexcept;
+    /// @thread  any
+    [[nodiscard]] bool has_exchanges() const noexcept {
+        return has_exchanges_.load(std::memory_order_relaxed);
+    }
     /// Where input threads may not all have started: no queue waits for another one any more.
     /// @thread  any
     void abandon() noexcept;
@@ -89,13 +104,70 @@ public:
     /// @return  the stages that account its packets
     /// @errors  std::bad_alloc, also MemoryShortage
     [[nodiscard]] StageList add_queue(const TableQueuePlace& place, FlowHasher hasher);
-    /// The tables with their parts that were made, for commands.
+
+    // Other tables, while input threads run
+
+    /// What prepare() has made.
+    class Change {
+        friend class TableSet;
+        Places places_;  ///< all tables, with the new ones
+        std::vector<TableFilter> filters_;
+        std::vector<std::shared_ptr<Table>> added_;
+        std::vector<std::shared_ptr<Table>> ending_;
+    };
+    /// Makes the tables that a new configuration adds or changes. A table stays that has the same
+    /// declaration, timeouts apart, and the same fields of the user's own.
+    ///
+    /// @param wanted  the same main table, packets and queues
+    /// @return        nullptr: all tables stay. Else what take_over() takes, or nothing has changed
+    /// @errors        TableError: names the table, or says that no place is free; std::bad_alloc,
+    ///                also MemoryShortage
+    /// @cost          makes and touches the memory of the new tables
+    [[nodiscard]] std::unique_ptr<Change> prepare(const TableSetParts& wanted);
+    /// The filters of the new tables, as filters().
+    [[nodiscard]] static std::vector<TableFilter> filters(const Change& change);
+    /// As for_export(), of the tables as they are from the change on.
+    [[nodiscard]] std::vector<FurtherTable> for_export(const Change& change) const;
+    /// As records(), likewise.
+    [[nodiscard]] std::vector<RecordSource*> records(const Change& change) const;
+    /// From now on stages() has the new tables, and ends the flows of those that are not wanted any
+    /// more. Neither has effect until the input threads call these stages.
+    ///
+    /// @return  the names of both
+    TableNames take_over(std::unique_ptr<Change> change);
+    /// The stages of a queue: of all tables, but those of begin_removal().
+    /// @errors  std::bad_alloc
+    [[nodiscard]] StageList stages(std::size_t queue) const;
+    /// All input threads call the new tables' stages: packets may go from queue to queue.
+    void open() noexcept;
+    /// Whether there are tables that a change has ended.
+    [[nodiscard]] bool has_ending() const noexcept;
+    /// The places of tables that have no flow any more, and whose records the export thread has
+    /// taken.
+    [[nodiscard]] std::vector<std::size_t> ended() const;
+    /// stages() has no stage of this table any more, which has ended.
+    ///
+    /// @return  whether it had one
+    bool begin_removal(std::size_t place) noexcept;
+    /// As for_export() and records(), without the table of this place.
+    [[nodiscard]] std::vector<FurtherTable> for_export_without(std::size_t place) const;
+    [[nodiscard]] std::vector<RecordSource*> records_without(std::size_t place) const;
+    /// The table's account goes to those of former tables of its name. What still uses it, through
+    /// live(), keeps it.
+    ///
+    /// @param place  neither an input thread nor the export has it
+    /// @return       its filters, which nothing uses any more
+    std::vector<TableFilter> remove(std::size_t place);
+
+    /// The tables with their parts, for commands; not those that end.
+    /// @thread  any
     [[nodiscard]] std::vector<LiveTable> live() const;
     /// The records of all parts that were made.
     [[nodiscard]] std::vector<RecordSource*> records() const;
     /// Whether all caches got explicit huge pages.
     [[nodiscard]] bool huge_pages() const noexcept;
-    /// What each table takes in a queue.
+    /// What each table takes in a queue, those that end included.
+    /// @thread  any
     [[nodiscard]] std::vector<TableMemory> memory() const;
     /// Flows in the caches of a queue's parts, and room for them.
     /// @param queue  in the order of add_queue()
@@ -114,25 +186,28 @@ public:
     [[nodiscard]] std::vector<std::string> split_by_queues(bool by_ports) const;
 
     /// Adds what the queues' packets and flows became, after Pipeline::read() has added the rest.
+    /// Tables of one name, present and former, have one account.
     /// @thread  any
     void read(Ledger& ledger) const;
 
 private:
-    struct Table {
-        Table(const TableSetParts& parts, std::size_t number, ExchangeQueues& queues_between);
-        Table(const Table&) = delete;
-        Table& operator=(const Table&) = delete;
-        ~Table();
+    void note_exchanges() noexcept;
+    void add_part(Table& table, const TableQueuePlace& place) const;
+    [[nodiscard]] std::shared_ptr<Table> make_table(const TableSetParts& wanted, std::size_t number,
+                                                    const Places& taken) const;
+    [[nodiscard]] static std::size_t free_place(const Places& taken, std::size_t wanted);
+    [[nodiscard]] static bool is_wanted(const Table& table, const TableSetParts& wanted);
+    template <class Use>
+    void for_each(Use use) const;
+    static void read(const Table& table, TableLedger& ledger);
 
-        DeclaredTable declared;
-        std::unique_ptr<TableExchange> exchange{};  ///< with `spread: key` and several queues
-        std::deque<FilterSlot> slots{};      ///< do not move: queues and filters point to them
-        std::vector<TableFilter> filters{};  ///< one for each slot
-        std::vector<std::unique_ptr<TableQueue>> queues{};
-    };
-
-    std::unique_ptr<ExchangeQueues> queues_between_;  ///< before tables_, which point to it
-    std::vector<std::unique_ptr<Table>> tables_;
+    std::unique_ptr<ExchangeQueues> queues_between_;  ///< before tables, which point to it
+    std::vector<TableQueuePlace> queues_;             ///< of add_queue()
+    FlowHasher hasher_{0};                            ///< likewise
+    std::atomic<bool> has_exchanges_{false};
+    mutable std::mutex mutex_;  ///< of `places_` and `former_`, which main changes and any reads
+    Places places_;
+    std::map<std::string, TableLedger, std::less<>> former_;  ///< accounts of removed tables
 };
 
 }  // namespace tributary

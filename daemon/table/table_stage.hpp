@@ -27,4 +27,21 @@ private:
     TableQueue& queue_;
 };
 
+/// Ends a queue's flows of a table that was taken away.
+class EndingTableStage final : public BurstStage {
+public:
+    /// @param queue  outlives the stage
+    EndingTableStage(TableQueue& queue, StageNeeds needs) noexcept
+        : BurstStage(std::move(needs)), queue_(queue) {}
+
+    void on_burst(FrameBurst& burst, std::span<const KeyedPacket> /*packets*/) noexcept override {
+        queue_.end_some(burst);
+    }
+    [[nodiscard]] bool has_work() noexcept override { return !queue_.has_ended(); }
+    [[nodiscard]] bool drain(Timestamp now) noexcept override { return queue_.drain(now); }
+
+private:
+    TableQueue& queue_;
+};
+
 }  // namespace tributary

@@ -108,21 +108,23 @@ TEST_CASE("config change: items of lists come and go", "[conf][unit]") {
     CHECK_FALSE(compare(one_input(), more).needs_restart.empty());
 }
 
-TEST_CASE("config change: tables and fields come, change and go with a restart", "[conf][unit]") {
+TEST_CASE("config change: tables and fields come, change and go by a reload", "[conf][unit]") {
     Config with = one_input();
     with.fields = {{.name = "x"}, {.name = "y"}};
     with.tables = {{.name = "a", .filter = {}, .key = {"x"}, .values = {}},
                    {.name = "b", .filter = {}, .key = {"y"}, .values = {}}};
     const Keys both{"fields", "tables"};
-    CHECK(compare(one_input(), with).needs_restart == both);
-    CHECK(compare(with, one_input()).needs_restart == both);
-    CHECK(compare(one_input(), with).reloadable.empty());
+    CHECK(compare(one_input(), with).needs_restart.empty());
+    CHECK(compare(one_input(), with).reloadable == both);
+    CHECK(compare(with, one_input()).reloadable == both);
+    CHECK(compare(with, one_input()).ways.contains(Apply::to_tables));
     Config wanted = with;
     wanted.tables[1].values = {"max(x)"};
-    CHECK(compare(with, wanted).needs_restart == Keys{"tables"});
+    CHECK(compare(with, wanted).reloadable == Keys{"tables"});
+    CHECK(compare(with, wanted).ways == std::set{Apply::to_tables});
     wanted.tables.pop_back();
-    CHECK(compare(with, wanted).needs_restart == Keys{"tables"});
-    CHECK(compare(wanted, with).needs_restart == Keys{"tables"});
+    CHECK(compare(with, wanted).reloadable == Keys{"tables"});
+    CHECK(compare(wanted, with).reloadable == Keys{"tables"});
     wanted = with;
     wanted.tables[1].idle_timeout += std::chrono::seconds(1);
     CHECK(compare(with, wanted).needs_restart.empty());
@@ -130,7 +132,8 @@ TEST_CASE("config change: tables and fields come, change and go with a restart",
     CHECK(compare(with, wanted).ways == std::set{Apply::to_timeouts});
     wanted = with;
     wanted.fields.push_back({.name = "z"});
-    CHECK(compare(with, wanted).needs_restart == Keys{"fields"});
+    CHECK(compare(with, wanted).reloadable == Keys{"fields"});
+    CHECK(compare(with, wanted).ways == std::set{Apply::to_tables});
     CHECK(compare(with, with).needs_restart.empty());
 }
 

@@ -21,6 +21,7 @@
 #include "flowcache/input/frame_reader.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/timed_frames.hpp"
 #include "tests/support/wait_until.hpp"
 
 using namespace tributary;
@@ -50,31 +51,6 @@ std::vector<Frame> queries(std::size_t count) {
     return frames;
 }
 
-class Frames {
-public:
-    explicit Frames(const std::vector<Frame>& frames) {
-        Timestamp time{1'700'000'000s};
-        for (const Frame& frame : frames) {
-            PacketView& view = views_.emplace_back(frame.view());
-            view.ingress_interface = InterfaceIndex{7};
-            view.seen_at = view.clock = time;
-            time += 10ms;
-        }
-    }
-    [[nodiscard]] FrameBurst receive() noexcept {
-        const std::size_t count = std::min(views_.size() - next_, std::size_t{kBurstPackets});
-        const std::span burst = std::span(views_).subspan(next_, count);
-        next_ += count;
-        return {.frames = burst, .now = count == 0 ? views_.back().clock : burst.back().clock};
-    }
-    void release(const FrameBurst& /*burst*/) noexcept {}
-    [[nodiscard]] bool exhausted() const noexcept { return next_ == views_.size(); }
-
-private:
-    std::vector<PacketView> views_;
-    std::size_t next_ = 0;
-};
-
 TableDeclaration declared(const std::string& name, const std::vector<std::string>& key,
                           const std::vector<std::string>& values) {
     TableDeclaration declaration;
@@ -101,8 +77,8 @@ void write_tables(const std::vector<Frame>& traffic, const std::string& path) {
     const DeclaredTable classes(
         declared("classes", {"ipDiffServCodePoint", "destinationTransportPort"}, {}), own, use,
         main, 2);
-    Frames source(traffic);
-    FrameReader<Frames> reader(source, {});
+    TimedFrames source(traffic);
+    FrameReader<TimedFrames> reader(source, {});
     std::vector<std::unique_ptr<TableQueue>> parts;
     std::vector<std::unique_ptr<BurstStage>> stages;
     for (const DeclaredTable* const table : {&dns, &classes}) {

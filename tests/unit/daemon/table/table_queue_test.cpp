@@ -21,6 +21,7 @@
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/timed_frames.hpp"
 #include "tests/support/wait_until.hpp"
 
 using namespace tributary;
@@ -65,32 +66,6 @@ std::vector<Frame> random_frames(std::size_t count, std::uint32_t seed = 1) {
     }
     return frames;
 }
-
-/// Frames in bursts of different sizes, each frame 10 ms after the one before.
-class Frames {
-public:
-    explicit Frames(const std::vector<Frame>& frames) {
-        Timestamp time{1'700'000'000s};
-        for (const Frame& frame : frames) {
-            PacketView& view = views_.emplace_back(frame.view());
-            view.ingress_interface = InterfaceIndex{7};
-            view.seen_at = view.clock = time;
-            time += 10ms;
-        }
-    }
-    [[nodiscard]] FrameBurst receive() noexcept {
-        const std::size_t count = std::min(views_.size() - next_, 1 + next_ % kBurstPackets);
-        const std::span burst = std::span(views_).subspan(next_, count);
-        next_ += count;
-        return {.frames = burst, .now = count == 0 ? views_.back().clock : burst.back().clock};
-    }
-    void release(const FrameBurst& /*burst*/) noexcept {}
-    [[nodiscard]] bool exhausted() const noexcept { return next_ == views_.size(); }
-
-private:
-    std::vector<PacketView> views_;
-    std::size_t next_ = 0;
-};
 
 /// A record: all its octets, and its packets.
 struct Row {
@@ -196,8 +171,8 @@ struct Metering {
         REQUIRE(worker->drain());
     }
 
-    Frames frames;
-    FrameReader<Frames> reader{frames, {}};
+    TimedFrames frames;
+    FrameReader<TimedFrames> reader{frames, {}};
     DeclaredTable table;
     std::unique_ptr<TableQueue> queue;
     std::unique_ptr<QueueWorker> worker;
@@ -273,15 +248,15 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     const DeclaredTable table(declaration, {}, {.parse = {}, .seed = 1}, main, 1);
 
     std::vector<std::vector<Frame>> traffic;
-    std::vector<std::unique_ptr<Frames>> sources;
-    std::vector<std::unique_ptr<FrameReader<Frames>>> readers;
+    std::vector<std::unique_ptr<TimedFrames>> sources;
+    std::vector<std::unique_ptr<FrameReader<TimedFrames>>> readers;
     std::vector<std::unique_ptr<TableQueue>> parts_of_table;
     std::vector<std::unique_ptr<QueueWorker>> queues;
     for (std::size_t queue = 0; queue < kQueues; ++queue) {
         traffic.push_back(random_frames(4000, 20 + static_cast<std::uint32_t>(queue)));
-        sources.push_back(std::make_unique<Frames>(traffic.back()));
+        sources.push_back(std::make_unique<TimedFrames>(traffic.back()));
         readers.push_back(
-            std::make_unique<FrameReader<Frames>>(*sources.back(), FrameParserParts{}));
+            std::make_unique<FrameReader<TimedFrames>>(*sources.back(), FrameParserParts{}));
         parts_of_table.push_back(
             make_table_queue({.table = table, .pages = PageUse::offline}, FlowHasher(3)));
         queues.push_back(make_queue_worker(
@@ -316,6 +291,7 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     for (const auto& part : parts_of_table) {
         read_cache(part->counters.cache, account);
         account.matched += part->counters.matched.read();
+        account.metered += part->counters.metered.read();
     }
     CHECK(account.name == "nets");
     CHECK(account.metered == 8000);

@@ -170,7 +170,6 @@ TEST_CASE("TableSet: a table's packets pass its filter and those of its fields",
     REQUIRE(queues.workers[0]->drain());
 
     Ledger ledger;
-    ledger.tables.resize(2);
     queues.tables.read(ledger);
     CHECK(ledger.tables[0].matched == 4);
     CHECK(ledger.tables[1].filter_not_ready == 2);
@@ -254,7 +253,6 @@ TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues
     CHECK(std::ranges::count(ended, 1U, &FlowRecordCore::packets) == 3 * kHosts);  // split
     CHECK(ended.size() == 4 * kHosts);
     Ledger ledger;
-    ledger.tables.resize(2);
     queues.tables.read(ledger);
     CHECK(ledger.tables[0].matched == 3 * kHosts);
     CHECK(ledger.tables[0].refused == NamedCounts{{"ring_full", 0}});
@@ -358,4 +356,212 @@ TEST_CASE("TableSet: other timeouts hold for flows that run", "[daemon][unit]") 
     CHECK(ended[0].end_reason == FlowEndReason::idle_timeout);
     REQUIRE(queues.workers[0]->drain());
     CHECK(queues.workers[0]->cache_counters.flows_created.read() == 1);
+}
+
+namespace {
+
+/// Queues whose tables change as a reload changes them, by hand.
+struct ChangingQueues : Queues {
+    using Queues::Queues;
+
+    [[nodiscard]] std::unique_ptr<TableSet::Change> prepare(
+        const std::vector<TableDeclaration>& wanted, const std::vector<OwnField>& own = {}) {
+        return tables.prepare({.declarations = wanted,
+                               .own = own,
+                               .main = main,
+                               .parse = {},
+                               .spreading = {.queues = workers.size()}});
+    }
+    /// Each queue calls the stages of the present tables.
+    void call_stages() {
+        for (std::size_t queue = 0; queue < workers.size(); ++queue) {
+            workers[queue]->call_stages(tables.stages(queue));
+        }
+        tables.open();
+    }
+    void change(const std::vector<TableDeclaration>& wanted) {
+        std::unique_ptr<TableSet::Change> change = prepare(wanted);
+        REQUIRE(change != nullptr);
+        tables.take_over(std::move(change));
+        call_stages();
+    }
+    /// Empty bursts until the tables that end have no flow any more.
+    void step_until_ended(std::size_t count) {
+        for (int step = 0; step < 1000 && has_ended_ < count; ++step) {
+            for (const auto& worker : workers) {
+                worker->step();
+            }
+            records = ended_with(records);
+            has_ended_ = tables.ended().size();
+        }
+        REQUIRE(has_ended_ == count);
+        has_ended_ = 0;
+    }
+    void remove_ended() {
+        for (const std::size_t place : tables.ended()) {
+            CHECK(tables.begin_removal(place));
+            call_stages();
+            tables.remove(place);
+        }
+    }
+    [[nodiscard]] TableLedger account(const std::string& name) const {
+        Ledger ledger;
+        tables.read(ledger);
+        return ledger.table(name);
+    }
+
+    std::vector<FlowRecordCore> records;  ///< that have come out so far
+
+private:
+    [[nodiscard]] std::vector<FlowRecordCore> ended_with(std::vector<FlowRecordCore> before) const {
+        const std::vector<FlowRecordCore> more = ended();
+        before.insert(before.end(), more.begin(), more.end());
+        return before;
+    }
+
+    std::size_t has_ended_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("TableSet: tables come and go while packets are metered", "[daemon][unit]") {
+    ChangingQueues queues({declared("ttls", {"ipTTL"}), declared("hosts", {"destinationAddress"})},
+                          {}, 2);
+    for (std::uint8_t host = 1; host <= 3; ++host) {
+        queues.send(host % 2U, frame_to(host, 53));
+    }
+    std::unique_ptr<TableSet::Change> change =
+        queues.prepare({declared("hosts", {"destinationAddress"}),
+                        declared("ports", {"destinationTransportPort"})});
+    REQUIRE(change != nullptr);
+    const std::vector<FurtherTable> further = queues.tables.for_export(*change);
+    REQUIRE(further.size() == 3);
+    CHECK(further[0].is_ending);
+    CHECK(further[1].is_same_as(queues.tables.for_export()[1]));
+    CHECK(further[2].name == "ports");  // its place in the configuration is taken
+    CHECK(queues.tables.records(*change).size() == 6);
+
+    const TableNames names = queues.tables.take_over(std::move(change));
+    CHECK(names.added == Texts{"ports"});
+    CHECK(names.ending == Texts{"ttls"});
+    queues.call_stages();
+    CHECK(queues.tables.live().size() == 2);
+    queues.send(0, frame_to(4, 80));
+    queues.step_until_ended(1);
+    CHECK(queues.tables.ended() == std::vector<std::size_t>{0});
+    CHECK(std::ranges::count(queues.records, FlowEndReason::forced_end,
+                             &FlowRecordCore::end_reason) == 2);  // of each queue's one TTL
+    queues.remove_ended();
+    CHECK_FALSE(queues.tables.has_ending());
+    CHECK_FALSE(queues.tables.for_export()[0].is_there());
+
+    CHECK(queues.account("ttls").metered == 3);
+    CHECK(queues.account("ttls").created == RecordTally{2, 3, 3 * 38});
+    CHECK(queues.account("ttls").in_cache() == 0);
+    CHECK(queues.account("hosts").metered == 4);
+    CHECK(queues.account("hosts").in_cache() == 4);
+    CHECK(queues.account("ports").metered == 1);
+    for (const auto& worker : queues.workers) {
+        REQUIRE(worker->drain());
+    }
+}
+
+TEST_CASE("TableSet: a table stays unless its declaration or a field of it changes",
+          "[daemon][unit]") {
+    TableDeclaration words = declared("words", {"word"});
+    ChangingQueues queues({words}, kOwn);
+    CHECK(queues.prepare({words}, kOwn) == nullptr);
+    words.idle_timeout = 7s;
+    words.active_timeout = 70s;
+    CHECK(queues.prepare({words}, kOwn) == nullptr);
+    std::vector<OwnField> own = kOwn;
+    own[0].offset = 7;  // that of another field
+    std::swap(own[0], own[1]);
+    CHECK(queues.prepare({words}, own) == nullptr);
+    own[0].offset = 2;
+    CHECK(queues.prepare({words}, own) != nullptr);
+    words.filter = "udp";
+    CHECK(queues.prepare({words}, kOwn) != nullptr);
+    CHECK(queues.prepare({}, kOwn) != nullptr);
+    CHECK_THROWS_WITH(queues.prepare({declared("bad", {"nothing"})}),
+                      Catch::StartsWith("table bad: "));
+    CHECK(queues.tables.live().size() == 1);  // what is prepared and dropped has changed nothing
+    CHECK(queues.tables.memory().size() == 1);
+}
+
+TEST_CASE("TableSet: a table that changes has one account", "[daemon][unit]") {
+    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    const std::vector<LiveTable> former = queues.tables.live();
+    for (int change = 0; change < 10; ++change) {
+        queues.send(0, frame_to(1, 53));
+        const bool is_even = change % 2 == 0;
+        queues.change({declared("one", {is_even ? "destinationAddress" : "ipTTL"})});
+        queues.step_until_ended(1);
+        queues.remove_ended();
+    }
+    queues.send(0, frame_to(1, 53));
+    CHECK(queues.account("one").metered == 11);
+    CHECK(queues.account("one").created.records == 11);
+    CHECK(queues.account("one").in_cache() == 1);
+    CHECK(queues.records.size() == 10);
+    CHECK(queues.tables.memory().size() == 1);
+    CHECK(former[0].queues.size() == 1);  // a command may still use it
+    constexpr std::size_t kRoom = 4096;
+    const std::shared_ptr<std::byte[]> copies(new std::byte[kRoom]);
+    CopyFlows copy{.table = former[0].queues[0], .copies = copies, .room = kRoom};
+    queues.carry_out(0, copy);
+    CHECK(copy.records == 0);
+    REQUIRE(queues.workers[0]->drain());
+}
+
+TEST_CASE("TableSet: without a free place a new table is refused", "[daemon][unit]") {
+    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    for (std::size_t change = 1; change < kTablePlaces; ++change) {
+        queues.change({declared("one", {change % 2 == 0 ? "ipTTL" : "destinationAddress"})});
+    }
+    CHECK_THROWS_WITH(queues.prepare({declared("one", {"ipTTL"})}),
+                      Catch::StartsWith("table one: there is no place for it"));
+    queues.step_until_ended(kTablePlaces - 1);
+    queues.remove_ended();
+    CHECK(queues.prepare({declared("one", {"ipTTL"})}) != nullptr);
+    REQUIRE(queues.workers[0]->drain());
+}
+
+TEST_CASE("TableSet: packets on their way between queues are in records of a table that ends",
+          "[daemon][unit]") {
+    TableDeclaration spread = declared("spread", {"destinationAddress"});
+    spread.spread = TableSpread::key;
+    ChangingQueues queues({spread}, {}, 2);
+    for (std::uint8_t host = 1; host <= 100; ++host) {
+        queues.send(host % 2, frame_to(host, 53));
+    }
+    TableDeclaration next = spread;
+    next.key = {"destinationTransportPort"};
+    std::unique_ptr<TableSet::Change> change = queues.prepare({next});
+    REQUIRE(change != nullptr);
+    queues.tables.take_over(std::move(change));
+    queues.workers[0]->call_stages(queues.tables.stages(0));
+    // Queue 1 has the former table alone: it still sends, and nothing comes of queue 0.
+    for (std::uint8_t host = 101; host <= 200; ++host) {
+        queues.send(host % 2, frame_to(host, 53));
+    }
+    CHECK(queues.account("spread").metered == 150);
+    queues.workers[1]->call_stages(queues.tables.stages(1));
+    queues.tables.open();
+    queues.step_until_ended(1);
+    CHECK(queues.records.size() == 150);
+    queues.remove_ended();
+    queues.send(0, frame_to(1, 53));
+    queues.send(1, frame_to(2, 53));
+    bool is_through = false;
+    while (!is_through) {
+        is_through = queues.workers[0]->drain();
+        is_through = queues.workers[1]->drain() && is_through;
+    }
+    const std::vector<FlowRecordCore> last = queues.ended();
+    REQUIRE(last.size() == 1);
+    CHECK(last[0].packets == 2);
+    CHECK(queues.account("spread").metered == 152);
+    CHECK(queues.account("spread").created == RecordTally{151, 152, 152 * 38});
+    CHECK(queues.account("spread").refused.at("ring_full") == 0);
 }

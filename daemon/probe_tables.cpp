@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe_tables.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "conf/config_change.hpp"
+#include "daemon/base/startup_error.hpp"
+#include "export/export_error.hpp"
+
+namespace tributary {
+
+WantedFilter wanted_filter(const TableFilter& filter) {
+    return {.owner = filter.path,
+            .expression = filter.expression,
+            .meanwhile = "its table counts packets as filter_not_ready"};
+}
+
+ProbeTables::ProbeTables(const Parts& parts, std::size_t first_filter) : parts_(parts) {
+    for (const TableFilter& filter : parts.tables.filters()) {
+        slots_[first_filter++] = filter.slot;
+    }
+}
+
+std::unique_ptr<TableSet::Change> ProbeTables::prepare(const Config& wanted) {
+    return parts_.tables.prepare({.declarations = wanted.tables,
+                                  .own = wanted.fields,
+                                  .main = wanted.flows,
+                                  .parse = parts_.parse,
+                                  .spreading = {.queues = parts_.pipeline.queue_count()}});
+}
+
+Pipeline::FurtherTables ProbeTables::further(const TableSet::Change& change) const {
+    return {.tables = parts_.tables.for_export(change), .records = parts_.tables.records(change)};
+}
+
+void ProbeTables::take_over(std::unique_ptr<TableSet::Change> change,
+                            std::vector<std::unique_ptr<PacketFilter>> filters) {
+    const std::vector<TableFilter> wanted = TableSet::filters(*change);
+    for (std::size_t place = 0; place < wanted.size(); ++place) {
+        const std::size_t index =
+            parts_.filters.add(wanted_filter(wanted[place]), std::move(filters[place]));
+        slots_[index] = wanted[place].slot;
+        give_filter(index, parts_.filters.selector(index));
+    }
+    const TableNames names = parts_.tables.take_over(std::move(change));
+    is_ending_ = true;
+    pause_ = kShortestPause;
+    next_look_ = {};
+    call_stages();
+    if (!names.ending.empty()) {
+        spdlog::info("tables: the flows of {} end", listed(names.ending));
+    }
+    if (!names.added.empty()) {
+        spdlog::info("tables: {} begins", listed(names.added));
+        parts_.on_begin(names.added);
+    }
+}
+
+/// Has each input thread call the stages of the present tables.
+///
+/// @errors  ThreadHangs
+void ProbeTables::call_stages() {
+    stages_are_due_ = true;
+    for (std::size_t queue = 0; queue < parts_.pipeline.queue_count(); ++queue) {
+        if (!parts_.pipeline.set_stages(queue, parts_.tables.stages(queue))) {
+            throw ThreadHangs("thread " + parts_.pipeline.threads()[queue]->thread +
+                              " does not answer");
+        }
+    }
+    stages_are_due_ = false;
+    parts_.tables.open();
+}
+
+void ProbeTables::look() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_ending_ || now < next_look_) {
+        return;
+    }
+    pause_ = std::min(2 * pause_, kLongestPause);
+    try {
+        const std::vector<std::size_t> ended = parts_.tables.ended();
+        for (const std::size_t place : ended) {
+            stages_are_due_ = parts_.tables.begin_removal(place) || stages_are_due_;
+        }
+        if (stages_are_due_) {
+            call_stages();
+        }
+        bool were_some = false;
+        for (const std::size_t place : ended) {
+            were_some = remove(place) || were_some;
+        }
+        pause_ = were_some ? kShortestPause : pause_;
+        is_ending_ = parts_.tables.has_ending();
+    } catch (const std::exception& error) {  // a thread hangs, or there is no memory
+        spdlog::debug("former tables: {}", error.what());
+    }
+    next_look_ = now + pause_;
+}
+
+/// Removes a table that no input thread has any more.
+///
+/// @return  false: records of it are still on their way, or the export refuses the change
+bool ProbeTables::remove(std::size_t place) {
+    if (parts_.pipeline.export_holds(place + 1)) {
+        return false;
+    }
+    const Pipeline::FurtherTables rest{.tables = parts_.tables.for_export_without(place),
+                                       .records = parts_.tables.records_without(place)};
+    try {
+        for (const std::string& name :
+             parts_.pipeline.change_export(parts_.pipeline.export_options(), &rest)) {
+            spdlog::info("{}: its TLS files were read anew; new connections use them", name);
+        }
+    } catch (const ExportError&) {
+        return false;
+    }
+    drop_filters(parts_.tables.remove(place));
+    return true;
+}
+
+void ProbeTables::drop_filters(const std::vector<TableFilter>& filters) {
+    for (const TableFilter& filter : filters) {
+        const auto found = std::ranges::find_if(
+            slots_, [&filter](const auto& each) { return each.second == filter.slot; });
+        parts_.filters.remove(found->first);
+        slots_.erase(found);
+    }
+}
+
+}  // namespace tributary

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conf/config.hpp"
+#include "daemon/filter/packet_filter.hpp"
+#include "daemon/pipeline/live_flows.hpp"
+#include "daemon/pipeline/pipeline.hpp"
+#include "daemon/probe_filters.hpp"
+#include "daemon/table/table_set.hpp"
+
+namespace tributary {
+
+/// The declared tables of a running probe, as reloads change them.
+///
+///     prepare()    makes the new tables, whose filters are compiled then; nothing has changed
+///     further()    for Pipeline::change_export(), which may refuse the change
+///     take_over()  the input threads call the new tables, and end the flows of former ones, whose
+///                  last records have reason forced_end
+///     look()       a former table goes when its last record has left the export
+///
+/// @thread  main, but where it says any
+class ProbeTables {
+public:
+    /// All outlive this.
+    struct Parts {
+        TableSet& tables;
+        ProbeFilters& filters;
+        Pipeline& pipeline;
+        ParseOptions parse;  ///< of the packets that come to tables
+        /// Called with the names of tables that have begun.
+        std::function<void(const std::vector<std::string>& names)> on_begin;
+    };
+    /// @param first_filter  the index of the first filter of TableSet::filters() in `filters`; the
+    ///                      others follow it
+    ProbeTables(const Parts& parts, std::size_t first_filter);
+
+    /// @return  nullptr: no table comes, goes or changes, timeouts apart
+    /// @errors  as of TableSet::prepare()
+    [[nodiscard]] std::unique_ptr<TableSet::Change> prepare(const Config& wanted);
+    /// What the export has from that change on.
+    [[nodiscard]] Pipeline::FurtherTables further(const TableSet::Change& change) const;
+    /// Begins the change, after the export has it.
+    ///
+    /// @param filters  compiled, of TableSet::filters(change)
+    /// @errors         ThreadHangs: look() tries again
+    void take_over(std::unique_ptr<TableSet::Change> change,
+                   std::vector<std::unique_ptr<PacketFilter>> filters);
+
+    /// Removes former tables that have nothing left.
+    ///
+    /// @errors  none: what fails is tried again
+    void look();
+    /// Whether look() has something to do before long.
+    [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
+    /// How long until then, at the most.
+    [[nodiscard]] std::chrono::milliseconds pause() const noexcept { return pause_; }
+
+    /// Puts a filter in where the packets of its table are.
+    ///
+    /// @param index  in `filters`
+    void give_filter(std::size_t index, PacketSelector* filter) { slots_.at(index)->set(filter); }
+    /// @thread  any
+    [[nodiscard]] std::vector<LiveTable> live() const { return parts_.tables.live(); }
+
+private:
+    static constexpr std::chrono::milliseconds kShortestPause{20};
+    static constexpr std::chrono::milliseconds kLongestPause{1000};
+
+    void call_stages();
+    [[nodiscard]] bool remove(std::size_t place);
+    void drop_filters(const std::vector<TableFilter>& filters);
+
+    Parts parts_;
+    std::map<std::size_t, FilterSlot*> slots_;  ///< by the filter's index
+    bool stages_are_due_ = false;               ///< an input thread may not call all of them yet
+    bool is_ending_ = false;
+    std::chrono::milliseconds pause_ = kShortestPause;
+    std::chrono::steady_clock::time_point next_look_{};
+};
+
+/// How the filter of a table is named in messages, and what becomes of packets before it is ready.
+[[nodiscard]] WantedFilter wanted_filter(const TableFilter& filter);
+
+}  // namespace tributary
