@@ -20,37 +20,50 @@ bool ExchangeQueues::have_all_ended() const noexcept {
     return true;
 }
 
-void ExchangeQueues::send(std::size_t queue, std::uint64_t next_number) noexcept {
-    const std::vector<OrderedExtracts*>& tables = tables_[queue];
-    while (true) {
-        std::size_t unsent = 0;
-        std::uint64_t first = kEnded;
-        for (OrderedExtracts* const table : tables) {
-            unsent += table->push_extracts();
-            first = std::min(first, table->first_unsent());
-        }
-        if (unsent == 0) {
-            break;
-        }
-        if (is_abandoned()) [[unlikely]] {
-            for (OrderedExtracts* const table : tables) {
-                table->refuse_unsent();
-            }
-            break;
-        }
+/// Sends what all tables have, as far as there is room, and says how far this queue has come.
+///
+/// @return  whether nothing is left to be sent
+bool ExchangeQueues::push_all(std::size_t queue) noexcept {
+    std::size_t unsent = 0;
+    std::uint64_t first = kEnded;
+    for (OrderedExtracts* const table : tables_[queue]) {
+        unsent += table->push_extracts();
+        first = std::min(first, table->first_unsent());
+    }
+    if (unsent > 0) {
         set_progress(queue, first);
-        bool were_there = false;
-        for (OrderedExtracts* const table : tables) {
-            were_there = table->account_extracts() || were_there;
+    }
+    return unsent == 0;
+}
+
+/// Accounts what has come to this queue. @return  whether there was something
+bool ExchangeQueues::account_all(std::size_t queue) noexcept {
+    bool were_there = false;
+    for (OrderedExtracts* const table : tables_[queue]) {
+        were_there = table->account_extracts() || were_there;
+    }
+    return were_there;
+}
+
+/// Counts as refused what is not sent.
+void ExchangeQueues::refuse_all(std::size_t queue) noexcept {
+    for (OrderedExtracts* const table : tables_[queue]) {
+        table->refuse_unsent();
+    }
+}
+
+void ExchangeQueues::send(std::size_t queue, std::uint64_t next_number) noexcept {
+    while (!push_all(queue)) {
+        if (is_abandoned()) [[unlikely]] {
+            refuse_all(queue);
+            break;
         }
-        if (!were_there) {
+        if (!account_all(queue)) {
             std::this_thread::yield();
         }
     }
     set_progress(queue, next_number);
-    for (OrderedExtracts* const table : tables) {
-        table->account_extracts();
-    }
+    static_cast<void>(account_all(queue));
 }
 
 TableExchange::TableExchange(const DeclaredTable& table, const TableSpreading& spreading,
@@ -217,24 +230,32 @@ void ExtractInbox::look_into(std::size_t sender) noexcept {
     }
 }
 
+/// The ring whose next extract is the next one of all.
+///
+/// @return  nullptr: there is none, or one with a lower number may still come
+ExtractInbox::Look* ExtractInbox::next_by_number() noexcept {
+    Look* least = nullptr;
+    std::uint64_t floor = ExchangeQueues::kEnded;
+    for (Look& look : looks_) {
+        if (look.taken == look.slots.count()) {
+            floor = std::min(floor, look.floor);
+        } else if (least == nullptr || look.next < least->next) {
+            least = &look;
+        }
+    }
+    return least == nullptr || least->next >= floor ? nullptr : least;
+}
+
 void ExtractInbox::fill_by_number() noexcept {
     for (std::size_t sender = 0; sender < looks_.size(); ++sender) {
         look_into(sender);
     }
     while (count_ < kBurstPackets) {
-        Look* least = nullptr;
-        std::uint64_t floor = ExchangeQueues::kEnded;
-        for (Look& look : looks_) {
-            if (look.taken == look.slots.count()) {
-                floor = std::min(floor, look.floor);
-            } else if (least == nullptr || look.next < least->next) {
-                least = &look;
-            }
-        }
-        if (least == nullptr || least->next >= floor) {
+        Look* const next = next_by_number();
+        if (next == nullptr) {
             return;
         }
-        take(*least);
+        take(*next);
     }
 }
 

@@ -115,6 +115,10 @@ public:
     static constexpr std::chrono::milliseconds kClockStep{1};
 
 private:
+    [[nodiscard]] bool push_all(std::size_t queue) noexcept;
+    [[nodiscard]] bool account_all(std::size_t queue) noexcept;
+    void refuse_all(std::size_t queue) noexcept;
+
     /// Written by one queue, read by all.
     struct alignas(64) QueueState {
         std::atomic<std::uint64_t> progress{0};
@@ -290,6 +294,7 @@ private:
 
     void fill_by_arrival() noexcept;
     void fill_by_number() noexcept;
+    [[nodiscard]] Look* next_by_number() noexcept;
     void look_into(std::size_t sender) noexcept;
     void take(Look& look) noexcept;
     [[nodiscard]] static const PacketExtract& extract_in(const std::byte* slot) noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "flowcache/record/flow_record.hpp"
 #include "flowcache/table/distinct_counter.hpp"
@@ -28,6 +29,13 @@ constexpr std::uint64_t kHasHash = std::uint64_t{1} << 32U;
 
 DistinctCounter& counter_at(std::byte* at) noexcept {
     return *reinterpret_cast<DistinctCounter*>(at);
+}
+
+/// @param hash  nothing: the packet has no value
+void count_distinct(std::optional<std::uint32_t> hash, std::byte* at) noexcept {
+    if (hash) {
+        counter_at(at).add(*hash);
+    }
 }
 
 /// Adds what a packet has to a value.
@@ -181,9 +189,7 @@ void CompiledTable::add(const void* context, std::byte* group, const PacketView&
     for (const Value& value : table.values_) {
         std::byte* const at = group + value.to;
         if (value.function == ValueFunction::distinct) {
-            if (const auto hash = value.reader.hash(at_hand, table.seed_)) {
-                counter_at(at).add(*hash);
-            }
+            count_distinct(value.reader.hash(at_hand, table.seed_), at);
         } else if (value.function != ValueFunction::first) {
             add_number(value.function, value.reader, at, value.reader.number(at_hand));
         }
