@@ -16,6 +16,7 @@ namespace tributary {
 struct SpoolLayout {
     std::uint64_t fingerprint{};   ///< of all that a reader of them has to know
     std::size_t record_bytes = 0;  ///< of each record; 0: the frames hold messages
+    bool is_there = true;  ///< false: no table has this place, and no frame is of this layout
 };
 
 /// The content of a spool's frames: messages of one format, or records. Files of a former process

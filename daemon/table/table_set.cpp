@@ -287,7 +287,7 @@ std::shared_ptr<TableSet::Table> TableSet::make_table(const TableSetParts& wante
 
 std::unique_ptr<TableSet::Change> TableSet::prepare(const TableSetParts& wanted) {
     auto change = std::make_unique<Change>();
-    change->places_ = places_;
+    Places places = places_;
     std::set<std::string, std::less<>> staying;
     for (const std::shared_ptr<Table>& table : places_) {
         if (table != nullptr && is_wanted(*table, wanted)) {
@@ -300,10 +300,10 @@ std::unique_ptr<TableSet::Change> TableSet::prepare(const TableSetParts& wanted)
         if (staying.contains(wanted.declarations[number].name)) {
             continue;
         }
-        std::shared_ptr<Table> table = make_table(wanted, number, change->places_);
+        std::shared_ptr<Table> table = make_table(wanted, number, places);
         change->filters_.insert(change->filters_.end(), table->filters.begin(),
                                 table->filters.end());
-        change->places_.at(table->declared.index() - 1) = table;
+        places.at(table->declared.index() - 1) = table;
         change->added_.push_back(std::move(table));
     }
     return change->added_.empty() && change->ending_.empty() ? nullptr : std::move(change);
@@ -311,8 +311,17 @@ std::unique_ptr<TableSet::Change> TableSet::prepare(const TableSetParts& wanted)
 
 std::vector<TableFilter> TableSet::filters(const Change& change) { return change.filters_; }
 
+/// The present tables, with those that a change adds.
+TableSet::Places TableSet::with(const Change& change) const {
+    Places places = places_;
+    for (const std::shared_ptr<Table>& table : change.added_) {
+        places.at(table->declared.index() - 1) = table;
+    }
+    return places;
+}
+
 std::vector<FurtherTable> TableSet::for_export(const Change& change) const {
-    std::vector<FurtherTable> further = exported(change.places_);
+    std::vector<FurtherTable> further = exported(with(change));
     for (const std::shared_ptr<Table>& table : change.ending_) {
         further[table->declared.index() - 1].is_ending = true;
     }
@@ -320,7 +329,7 @@ std::vector<FurtherTable> TableSet::for_export(const Change& change) const {
 }
 
 std::vector<RecordSource*> TableSet::records(const Change& change) const {
-    return records_of(change.places_);
+    return records_of(with(change));
 }
 
 TableNames TableSet::take_over(std::unique_ptr<Change> change) {
@@ -335,7 +344,7 @@ TableNames TableSet::take_over(std::unique_ptr<Change> change) {
     for (const std::shared_ptr<Table>& table : change->ending_) {
         table->is_ending = true;
     }
-    places_ = std::move(change->places_);
+    places_ = with(*change);
     note_exchanges();
     return names;
 }

@@ -110,13 +110,14 @@ public:
     /// What prepare() has made.
     class Change {
         friend class TableSet;
-        Places places_;  ///< all tables, with the new ones
         std::vector<TableFilter> filters_;
         std::vector<std::shared_ptr<Table>> added_;
         std::vector<std::shared_ptr<Table>> ending_;
     };
     /// Makes the tables that a new configuration adds or changes. A table stays that has the same
     /// declaration, timeouts apart, and the same fields of the user's own.
+    ///
+    /// Until take_over(), former tables may still go.
     ///
     /// @param wanted  the same main table, packets and queues
     /// @return        nullptr: all tables stay. Else what take_over() takes, or nothing has changed
@@ -191,6 +192,7 @@ public:
     void read(Ledger& ledger) const;
 
 private:
+    [[nodiscard]] Places with(const Change& change) const;
     void note_exchanges() noexcept;
     void add_part(Table& table, const TableQueuePlace& place) const;
     [[nodiscard]] std::shared_ptr<Table> make_table(const TableSetParts& wanted, std::size_t number,

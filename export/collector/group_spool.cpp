@@ -16,7 +16,7 @@ SpoolContent content_of(const MeteringProcess& metering) {
     SpoolContent content{.fingerprint = fingerprint_of(layouts.front()),
                          .record_bytes = record_size(layouts.front())};
     for (std::size_t table = 1; table < layouts.size(); ++table) {
-        SpoolLayout& further = content.further.emplace_back();
+        SpoolLayout& further = content.further.emplace_back(SpoolLayout{.is_there = false});
         if (metering.has(table)) {
             const TableElements elements = metering.elements_of(table);
             further = {.fingerprint = fingerprint_of(layouts[table], elements.key, elements.name),

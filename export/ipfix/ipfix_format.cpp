@@ -115,9 +115,7 @@ std::unique_ptr<MessageFormat::Tables> IpfixFormat::prepare_tables(const Meterin
     for (std::size_t table = 1; table < prepared->encodings.size(); ++table) {
         const auto& encoding =
             choice.staying.has(table) ? encodings_[table] : prepared->encodings[table];
-        if (encoding != nullptr) {
-            prepared->in_spool[table - 1].fingerprint = encoding->encoder.fingerprint();
-        }
+        prepared->in_spool[table - 1] = in_spool(encoding.get());
     }
     prepared->templates = templates_.prepare(metering_as_sent(metering, collector_),
                                              encoders_of(prepared->encodings), choice);
@@ -166,13 +164,16 @@ void IpfixFormat::stamp(OutgoingMessage& message, ExportTime now) noexcept {
     numbering_.stamp(message.octets, message.data_records, now.wall, message.latest_end);
 }
 
+/// @param encoding  nullptr: the place is free
+SpoolLayout IpfixFormat::in_spool(const Encoding* encoding) noexcept {
+    return {.fingerprint = encoding == nullptr ? 0 : encoding->encoder.fingerprint(),
+            .is_there = encoding != nullptr};
+}
+
 SpoolContent IpfixFormat::spool_content() const {
     SpoolContent content{.fingerprint = encodings_.front()->encoder.fingerprint()};
     for (std::size_t index = 1; index < encodings_.size(); ++index) {
-        SpoolLayout& further = content.further.emplace_back();
-        if (encodings_[index] != nullptr) {
-            further.fingerprint = encodings_[index]->encoder.fingerprint();
-        }
+        content.further.push_back(in_spool(encodings_[index].get()));
     }
     return content;
 }

@@ -100,6 +100,8 @@ private:
                                            const TableChoice& choice,
                                            const std::vector<std::size_t>& turns) const;
 
+    [[nodiscard]] static SpoolLayout in_spool(const Encoding* encoding) noexcept;
+
     ExportOptions own_;           ///< of the encoders
     CollectorOptions collector_;  ///< as it was made
     std::size_t message_limit_;

@@ -43,7 +43,7 @@ bool SpoolFingerprints::reads_file(std::uint64_t fingerprint) const noexcept {
 
 std::optional<std::size_t> SpoolFingerprints::layout_of_mark(std::uint32_t mark) const noexcept {
     for (std::size_t layout = 0; layout < layouts_.size(); ++layout) {
-        if (mark_of(layout) == mark) {
+        if (layouts_[layout].is_there && mark_of(layout) == mark) {
             return layout;
         }
     }

@@ -514,6 +514,22 @@ TEST_CASE("TableSet: a table that changes has one account", "[daemon][unit]") {
     REQUIRE(queues.workers[0]->drain());
 }
 
+TEST_CASE("TableSet: a former table may go while the next change is prepared", "[daemon][unit]") {
+    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    queues.send(0, frame_to(1, 53));
+    queues.change({declared("two", {"ipTTL"})});
+    std::unique_ptr<TableSet::Change> change = queues.prepare({declared("three", {"ipTTL"})});
+    REQUIRE(change != nullptr);
+    queues.step_until_ended(1);
+    queues.remove_ended();  // while filters are compiled
+    CHECK_FALSE(queues.tables.for_export(*change)[0].is_there());
+    queues.tables.take_over(std::move(change));
+    queues.call_stages();
+    CHECK(queues.account("one").metered == 1);
+    CHECK(queues.tables.live().size() == 1);
+    REQUIRE(queues.workers[0]->drain());
+}
+
 TEST_CASE("TableSet: without a free place a new table is refused", "[daemon][unit]") {
     ChangingQueues queues({declared("one", {"ipTTL"})}, {});
     for (std::size_t change = 1; change < kTablePlaces; ++change) {

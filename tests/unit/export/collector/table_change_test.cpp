@@ -20,6 +20,7 @@
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
 #include "export/record_items.hpp"
+#include "export/spool/spool_fingerprints.hpp"
 #include "tests/support/collector_group_harness.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/ipfix_elements.hpp"
@@ -293,6 +294,20 @@ TEST_CASE("IpfixFormat: tables that come and go a thousand times leave nothing",
     }
     // The options template of names came with the first table, and stays.
     CHECK(session.decoder.templates().size() == templates + 1);
+}
+
+TEST_CASE("IpfixFormat: no frame of a spool is of a place without a table", "[export][unit]") {
+    IpfixFormat format({}, {}, {}, kLimit);
+    MeteringProcess metering;
+    metering.further = {FurtherTable{}, biflows("second")};
+    format.take_tables(format.prepare_tables(metering, choice({0}, {0})));
+    const SpoolContent content = format.spool_content();
+    REQUIRE(content.further.size() == 2);
+    CHECK_FALSE(content.further[0].is_there);
+    const SpoolFingerprints fingerprints(content);
+    CHECK_FALSE(fingerprints.layout_of_mark(0));
+    CHECK(fingerprints.layout_of_mark(fingerprints.mark_of(2)) == 2);
+    CHECK(fingerprints.layout_of_mark(fingerprints.mark_of(0)) == 0);
 }
 
 TEST_CASE("IpfixFormat: a table whose records do not fit the collector's messages is refused",
