@@ -276,7 +276,7 @@ Flows reference_flows(const std::vector<Packet>& packets, const KeyDescriptor& k
     return flows;
 }
 
-constexpr std::size_t kPackets = 100'000;
+constexpr std::size_t kPackets = 20'000;
 
 /// A packet between two hosts of nets that a /24 keeps apart, and one within such a net.
 PacketFields between(const std::string& source, const std::string& destination) {
