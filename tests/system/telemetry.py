@@ -54,14 +54,14 @@ class ProbeCase(harness.TestCase):
         self.enter(harness.huge_pages())
         self.port = harness.free_port(socket.SOCK_STREAM)
 
-    def probe(self, *settings, listen=None):
+    def probe(self, *settings, listen=None, frames=harness.DEMO_FRAMES):
         daemon = self.enter(harness.Process(
             harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n", "127.0.0.1:%d" % harness.free_port(),
             "--stats", self.path("stats.json"), *(part for setting in (
                 "inputs.0.name=up", "flows.max-flows=4096", "telemetry.listen=" + (listen or "127.0.0.1:%d" % self.port),
                 *settings) for part in ("--set", setting))))
         daemon.wait_for_log("ready: ")
-        daemon.wait_for_received(harness.DEMO_FRAMES)
+        daemon.wait_for_received(frames)
         return daemon
 
 
