@@ -105,14 +105,33 @@ struct ExportCounters {
     ExportCounters(std::size_t queue_count, std::size_t collector_count)
         : queues(queue_count), collectors(collector_count) {}
 
-    /// Splits the collectors' accounts by table. Before any record, and any other thread.
+    /// Makes it possible to split the collectors' accounts by table. Before any record, and any
+    /// other thread.
     ///
     /// @param tables_of_queues  the index of the table of each queue's records
     /// @param table_count       tables are below that
-    void split_by_table(std::vector<std::size_t> tables_of_queues, std::size_t table_count) {
+    void make_parts(std::vector<std::size_t> tables_of_queues, std::size_t table_count) {
         queue_tables = std::move(tables_of_queues);
         for (CollectorCounters& collector : collectors) {
             collector.tables = std::vector<CollectorTableCounters>(table_count);
+        }
+    }
+    /// From now on the accounts are split. All that was counted before is of the main table, also
+    /// the records of a former process that have left by then. With one table, no record has the
+    /// cost of that.
+    ///
+    /// @thread  the export thread, or before it
+    void split() noexcept {
+        if (std::exchange(is_split, true)) {
+            return;
+        }
+        for (CollectorCounters& collector : collectors) {
+            CollectorTableCounters& main = collector.tables.front();
+            main.records.add(collector.records.read());
+            main.spooled.add(collector.spooled.read());
+            for (const RecordCounter& cause : collector.lost) {
+                main.lost.add(cause.read());
+            }
         }
     }
 
@@ -122,7 +141,8 @@ struct ExportCounters {
     /// stored went on, were lost, are `spooled` at the end, or are still there.
     CollectorCounters group_spool;
     RecordCounter group_spool_stored;       ///< records that it has taken
-    std::vector<std::size_t> queue_tables;  ///< of `queues`; empty: accounts are not split
+    std::vector<std::size_t> queue_tables;  ///< of `queues`; empty: accounts cannot be split
+    bool is_split = false;                  ///< read by the export thread alone
 };
 
 }  // namespace tributary

@@ -135,7 +135,7 @@ private:
     /// The part of a collector's account that is of the table of a queue; nullptr: it has none.
     [[nodiscard]] CollectorTableCounters* table_part(CollectorCounters& account,
                                                      std::size_t queue) const noexcept {
-        return account.tables.empty() || queue == kNoQueue
+        return !counters_.is_split || account.tables.empty() || queue == kNoQueue
                    ? nullptr
                    : &account.tables[counters_.queue_tables[queue]];
     }

@@ -48,8 +48,8 @@ std::vector<std::size_t> tables_of_rings(std::size_t queues) {
     return tables;
 }
 
-ExportCounters& split_by_table(ExportCounters& counters, std::size_t queues) {
-    counters.split_by_table(tables_of_rings(queues), 1 + kTablePlaces);
+ExportCounters& with_parts(ExportCounters& counters, std::size_t queues) {
+    counters.make_parts(tables_of_rings(queues), 1 + kTablePlaces);
     return counters;
 }
 
@@ -95,9 +95,9 @@ Pipeline::Pipeline(Parts parts)
       accounts_(parts_.export_options.collectors),
       export_counters_(parts_.queues.size() * (1 + kTablePlaces), CollectorAccounts::kMost),
       table_accounts_(export_counters_, parts_.queues.size()),
-      export_worker_(
-          parts_.export_options, parts_.metering, rings_of(parts_.queues, parts_.further_records),
-          split_by_table(export_counters_, parts_.queues.size()), parts_.on_collector_event),
+      export_worker_(parts_.export_options, parts_.metering,
+                     rings_of(parts_.queues, parts_.further_records),
+                     with_parts(export_counters_, parts_.queues.size()), parts_.on_collector_event),
       loads_(parts_.queues.size() + 1) {
     table_accounts_.set(parts_.metering.further);
 }

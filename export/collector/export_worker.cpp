@@ -29,14 +29,18 @@ std::size_t layout_index(const RecordSource& source, const std::vector<RecordLay
 /// Splits the collectors' accounts, if there is more than one table.
 ExportCounters& split_by_table(ExportCounters& counters, const MeteringProcess& metering,
                                const std::vector<RecordSource*>& queues) {
-    if (!metering.further.empty() && counters.queue_tables.empty()) {
+    if (metering.further.empty()) {
+        return counters;
+    }
+    if (counters.queue_tables.empty()) {
         std::vector<std::size_t> tables;
         tables.reserve(queues.size());
         for (const RecordSource* const each : queues) {
             tables.push_back(each == nullptr ? 0 : each->table());
         }
-        counters.split_by_table(std::move(tables), 1 + metering.further.size());
+        counters.make_parts(std::move(tables), 1 + metering.further.size());
     }
+    counters.split();
     return counters;
 }
 
@@ -45,7 +49,8 @@ ExportCounters& split_by_table(ExportCounters& counters, const MeteringProcess& 
 ExportWorker::ExportWorker(const ExportOptions& options, const MeteringProcess& metering,
                            const std::vector<RecordSource*>& queues, ExportCounters& counters,
                            const CollectorEventHandler& handler, const CollectorFactory& factory)
-    : layout_(metering.layout),
+    : counters_(counters),
+      layout_(metering.layout),
       queues_(queues),
       tables_(tables_of(queues, metering.layouts())),
       collectors_(checked(options), metering, split_by_table(counters, metering, queues), handler,
@@ -104,6 +109,7 @@ std::vector<std::string> ExportWorker::change(const ExportOptions& options,
             same->batch_end = table.batch_end;
         }
     }
+    counters_.split();
     tables_ = std::move(next);
     queues_ = std::move(queues);
     first_table_ = 0;

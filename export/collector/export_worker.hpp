@@ -41,8 +41,8 @@ public:
     /// @param queues    one source per queue, of metering's layouts, which outlive the worker, or
     ///                  the change that removes them; nullptr: it may come by a change
     /// @param counters  outlive the worker; with as many queues as there are here, and at least as
-    /// many collectors. Where metering has further tables, they are split by table here, if they
-    /// are not yet
+    /// many collectors. Where metering has further tables, they are split by table here, otherwise
+    /// by the first change() of tables, for which ExportCounters::make_parts() was called
     /// @param handler   gets the events of the collectors; may be empty
     /// @param factory   makes the collectors
     /// @errors  ExportError: no collector, a file cannot be created, a source address is unusable,
@@ -110,7 +110,8 @@ private:
     bool take_batch(Table& table, std::size_t queue);
     [[nodiscard]] bool all_drained();
 
-    MemoryReserve reserve_;              ///< of the export thread
+    MemoryReserve reserve_;  ///< of the export thread
+    ExportCounters& counters_;
     RecordLayout layout_;                ///< of the first table
     std::vector<RecordSource*> queues_;  ///< nullptr: there is none at present
     std::vector<Table> tables_;          ///< that have queues

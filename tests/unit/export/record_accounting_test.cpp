@@ -271,7 +271,8 @@ TEST_CASE("RecordAccounting: each record has the copies that it began with", "[e
 TEST_CASE("RecordAccounting: a collector's account is split by the tables of queues",
           "[export][unit]") {
     ExportCounters counters(3, 2);
-    counters.split_by_table({0, 1, 1}, 3);
+    counters.make_parts({0, 1, 1}, 3);
+    counters.split();
     RecordAccounting accounting(counters, 1);
     const auto begin = [&](std::size_t queue) {
         RecordEntry record = entry(0, queue);

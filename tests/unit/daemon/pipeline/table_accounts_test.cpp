@@ -20,7 +20,7 @@ struct Export {
         for (std::size_t table = 0; table <= kTablePlaces; ++table) {
             tables.insert(tables.end(), kQueues, table);
         }
-        counters.split_by_table(tables, 1 + kTablePlaces);
+        counters.make_parts(tables, 1 + kTablePlaces);
     }
     /// A record of a place is exported, and the first collector has it.
     void count(std::size_t place, std::size_t queue) {

@@ -138,7 +138,7 @@ struct ChangingExport {
             accounts.push_back(index);
             factory.plain.emplace_back(index, &receivers[index]);
         }
-        counters.split_by_table({0, 1, 2, 3}, 1 + kPlaces);
+        counters.make_parts({0, 1, 2, 3}, 1 + kPlaces);
         worker = std::make_unique<ExportWorker>(options, MeteringProcess{}, sources({}), counters,
                                                 CollectorEventHandler{}, factory);
     }
@@ -371,6 +371,9 @@ TEST_CASE("IpfixItemFormat: items of a table that has come have its templates", 
 TEST_CASE("ExportWorker: a table comes, and goes to the collectors that name it",
           "[export][unit]") {
     ChangingExport run(2);
+    run.main.put(record_of(6));
+    run.run();
+    CHECK(run.counters.collectors[0].tables[0].records.read().records == 0);  // not split yet
     run.take(1, {"main", "nets"});
     run.change({biflows("nets")});
     run.put(0, 0, 500);
@@ -378,7 +381,8 @@ TEST_CASE("ExportWorker: a table comes, and goes to the collectors that name it"
     run.run();
     CHECK(run.received(1, 1) == numbers(0, 500));
     CHECK(run.received(0, 1).empty());
-    CHECK(run.received(0, 0) == std::vector<std::uint64_t>{7});
+    CHECK(run.received(0, 0) == std::vector<std::uint64_t>{6, 7});
+    CHECK(run.counters.collectors[0].tables[0].records.read().records == 2);
     CHECK(run.counters.queues[1].exported.read().records == 500);
     CHECK(run.counters.collectors[1].tables[1].records.read().records == 500);
 
