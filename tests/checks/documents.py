@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents: links and anchors lead somewhere, paths in code quotes exist, the README is short, no row stands in two
-documents, docs/developing.md has the rooms of include_table.py, docs/ledger.md each name of the ledger and each exit code."""
+documents, docs/developing.md has the rooms of include_table.py, docs/ledger.md each name of the ledger and each exit code,
+docs/meson.build installs each document and each page of figures."""
+import glob
 import os
 import re
 
@@ -118,6 +120,21 @@ def ledger_faults():
             yield "docs/ledger.md has no row for the exit code %s" % code
 
 
+def installed_faults():
+    """What the documents link to is installed with them."""
+    build = tree.read("docs/meson.build")
+    for path in glob.glob(os.path.join(tree.ROOT, "docs", "*.md")):
+        if "'%s'" % os.path.basename(path) not in build:
+            yield "docs/meson.build does not install docs/%s" % os.path.basename(path)
+    for folder in glob.glob(os.path.join(tree.ROOT, "perf", "results", "*")):
+        report = os.path.basename(folder)
+        row = re.search(r"'%s': \[([^\]]*)\]" % re.escape(report), build)
+        installed = set(re.findall(r"'([^']+)'", row.group(1))) if row else set()
+        for name in sorted(name for name in os.listdir(folder) if name.endswith((".md", ".svg"))):
+            if name not in installed:
+                yield "docs/meson.build does not install perf/results/%s/%s" % (report, name)
+
+
 def main():
     texts = {path: tree.read(path) for path in markdown_files()}
     documents = {path: texts[path] for path in tree.documents()}
@@ -129,7 +146,7 @@ def main():
     octets = len(texts["README.md"].encode())
     if octets > README_OCTETS:
         faults.append("README.md: %d octets, %d allowed" % (octets, README_OCTETS))
-    faults += [*row_faults(documents), *room_faults(), *ledger_faults()]
+    faults += [*row_faults(documents), *room_faults(), *ledger_faults(), *installed_faults()]
     tree.report(list(dict.fromkeys(faults)), documents)
 
 
