@@ -299,14 +299,18 @@ def huge_pages(count=512):
                 out.write("0")
 
 
+given_ports = set()
+
+
 def free_port(kind=socket.SOCK_DGRAM):
-    """A port of the loopback address without a listener just now. The kernel gives none of this range to a connection,
-    so it stays free: not even the connection that tries to reach the port can get it."""
+    """A port of the loopback address without a listener just now, never the same twice. The kernel gives none of this
+    range to a connection, so it stays free: not even the connection that tries to reach the port can get it."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
         lowest = int(limits.read().split()[0])
-    for port in random.sample(range(max(1024, lowest - 12_000), lowest), 100):
+    for port in random.sample(sorted({*range(max(1024, lowest - 12_000), lowest)} - given_ports), 100):
         with socket.socket(socket.AF_INET, kind) as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
+            given_ports.add(port)
             return port
     raise AssertionError("no port is free")
 
