@@ -78,6 +78,8 @@ void MainLoop::run() {
     const std::unique_ptr<TelemetryServer> telemetry = serve_telemetry(watchdog);
     const std::optional<DpdkTelemetry> dpdk_telemetry = serve_dpdk_telemetry();
     const std::unique_ptr<ControlServer> control = serve_control();
+    probe_.log_ready();
+    watchdog.announce();
     // Destroyed before `control`, which waits for its threads: a broken promise ends their waits.
     const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
     next_statistics_ = steady_clock::now() + options_.stats_interval;

@@ -39,6 +39,7 @@ namespace tributary {
 /// The parts of a running probe that its main loop uses; all outlive the loop.
 struct WatchedProbe {
     Pipeline& pipeline;
+    std::function<void()> log_ready;  ///< its queues are polled, and its servers take connections
     ServiceManager& service;
     Signals& signals;
     SignalLoop& loop;     ///< of these signals

@@ -184,6 +184,9 @@ private:
         }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
+    }
+
+    void log_ready() const {
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
     }
 
@@ -235,6 +238,7 @@ private:
             InputWatch inputs(eal_, watched_inputs());
             MainLoop(
                 {.pipeline = *pipeline_,
+                 .log_ready = [this] { log_ready(); },
                  .service = service_manager_,
                  .signals = signals_,
                  .loop = loop_,

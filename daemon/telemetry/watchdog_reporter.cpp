@@ -18,7 +18,9 @@ WatchdogReporter::WatchdogReporter(ServiceManager& service,
       threads_(threads, now),
       ledger_(std::move(ledger)),
       reported_(ledger_()),
-      reported_at_(now) {
+      reported_at_(now) {}
+
+void WatchdogReporter::announce() {
     service_.notify_ready();
     service_.notify_status(status_line(reported_, reported_, {}));
 }

@@ -26,13 +26,15 @@ public:
 
     static constexpr std::chrono::seconds kStatusInterval{5};
 
-    /// Notifies the service manager that the probe is ready.
-    ///
     /// @param service  outlives this
     /// @param ledger   of the probe
     /// @param threads  outlive this
     WatchdogReporter(ServiceManager& service, const std::vector<const ThreadLoad*>& threads,
                      std::function<Ledger()> ledger, Uptime now);
+
+    /// Notifies the service manager that the probe is ready: its queues are polled, and its servers
+    /// take connections.
+    void announce();
 
     /// Call it about once a second.
     ///

@@ -85,6 +85,7 @@ class Service(harness.TestCase):
         self.addCleanup(stack.close)
         stack.enter_context(harness.huge_pages())
         self.manager = stack.enter_context(NotifySocket(self.path("notify")))
+        self.telemetry = harness.free_port(socket.SOCK_STREAM)
 
     @contextlib.contextmanager
     def started(self, **variables):
@@ -92,7 +93,8 @@ class Service(harness.TestCase):
         with environment(NOTIFY_SOCKET=self.manager.path, **variables):
             process = harness.Process(
                 harness.TRIBUTARYD, "-i", "net_pcap0,rx_pcap=" + harness.DEMO, "-n",
-                "127.0.0.1:%d" % harness.free_port(), "--set", "flows.max-flows=4096")
+                "127.0.0.1:%d" % harness.free_port(), "--set", "flows.max-flows=4096",
+                "--set", "telemetry.listen=127.0.0.1:%d" % self.telemetry)
         with process as daemon:
             self.wait_for_word(daemon, "READY=1")
             yield daemon
@@ -110,6 +112,12 @@ class Service(harness.TestCase):
         self.assertEqual(words.count("READY=1"), 1)
         self.assertLess(words.index("READY=1"), words.index("STOPPING=1"))
         self.assertNotIn("WATCHDOG=1", words)    # not requested
+
+    def test_a_ready_probe_takes_connections(self):
+        with self.started() as daemon:
+            with socket.create_connection(("127.0.0.1", self.telemetry)), socket.socket(socket.AF_UNIX) as control:
+                control.connect(daemon.control_socket)
+            self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
     def test_a_reload_is_told_and_its_end(self):
         with self.started() as daemon:
