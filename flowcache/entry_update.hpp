@@ -25,6 +25,15 @@
 
 namespace tributary {
 
+/// Whether packets of running flows touch the groups of their entries.
+[[nodiscard]] inline bool packets_touch_groups(const FlowCacheOptions& options,
+                                               const RecordLayout& layout) noexcept {
+    const DeclaredKey declared(layout, options.key);
+    return layout.reverse_at != 0 || has_groups_to_add_to(layout) ||
+           layout.groups() - kGroupsWithState != layout.groups() ||
+           (declared.is_there() && !declared.is_in_short_key());
+}
+
 /// What packets change in an entry, and which record is written from it. The table around it finds
 /// entries, and decides when they end. The entry of a biflow has
 ///
@@ -60,10 +69,11 @@ public:
           reverse_layout_(layout.reversed()),
           direction_places_(layout),
           declared_(layout, options.key),
+          starts_groups_(has_groups_to_start(layout)),
           adds_to_groups_(has_groups_to_add_to(layout)),
           groups_(groups),
           hooks_(HookedCache<Entries::kGroupBytes>{options, layout, groups, counters}, memory),
-          has_groups_(adds_to_groups_ || hooks_.is_any_chosen()) {}
+          has_groups_(starts_groups_ || hooks_.is_any_chosen()) {}
 
     void set_timeouts(const Timeouts& timeouts) noexcept {
         timeouts_ = timeouts;
@@ -108,7 +118,7 @@ public:
         hot.end = seen_at;
         if (!is_biflow()) {  // of a biflow each direction begins with its own first packet
             hot.ip_class_of_service = first.fields->ip_class_of_service;
-            if (adds_to_groups()) {
+            if (starts_groups()) {
                 start_groups(groups_.of(hot), layout_, first);
             }
         }
@@ -237,7 +247,7 @@ public:
         write_waiting(entries, entry, record);
         const GroupBytes groups(reinterpret_cast<std::byte*>(&record) + sizeof(FlowRecordCore));
         hooks_.write(entries.hot(entry), groups);
-        if (adds_to_groups()) {
+        if (starts_groups()) {
             finish_groups(groups, layout_);
         }
         if (declared_.is_there()) {
@@ -258,6 +268,10 @@ public:
                        typename Entries::Record& record) const noexcept {
         HotEntry& hot = entries.hot(entry);
         entries.write_record(entry, expanded(hot), record);
+        if (declared_.is_in_short_key()) {
+            record.core.key =
+                whole_key(declared_.in_short_key().without_octets(hot.key), entries.ipv6(entry));
+        }
         if (is_biflow()) {
             const ReverseGroup& reverse = reverse_of(hot);
             const PacketSpan& span = forward_span(hot);
@@ -294,7 +308,11 @@ public:
     }
 
 private:
-    /// Whether there is a group to which each packet is added, beside those with hooks alone.
+    // Of groups beside those with hooks: whether there is one that records begin and end with, and
+    // one to which each packet is added.
+    [[nodiscard]] bool starts_groups() const noexcept {
+        return Entries::kGroupBytes > 0 && starts_groups_;
+    }
     [[nodiscard]] bool adds_to_groups() const noexcept {
         return Entries::kGroupBytes > 0 && adds_to_groups_;
     }
@@ -339,7 +357,7 @@ private:
     [[gnu::noinline]] void add_to_groups_of_direction(HotEntry& hot, const KeyedPacket& packet,
                                                       Timestamp before) noexcept {
         const bool is_reverse = hot.is_reverse(packet);
-        if (adds_to_groups()) {
+        if (starts_groups()) {
             const RecordLayout& layout = is_reverse ? reverse_layout_ : layout_;
             if (direction_places_.of(hot, is_reverse).packets == 1) [[unlikely]] {
                 start_groups(groups_.of(hot), layout, packet);
@@ -386,6 +404,7 @@ private:
     RecordLayout reverse_layout_;  ///< leads to the groups of a biflow's other direction
     DirectionPlaces direction_places_;
     DeclaredKey declared_;
+    bool starts_groups_;
     bool adds_to_groups_;
     typename Entries::Groups groups_;
     Hooks hooks_;

@@ -76,7 +76,8 @@ public:
           matcher_(hasher, layout, options.key),
           counters_(counters),
           index_(take<FlowIndex::Bucket>(memory, FlowIndex::buckets_for(entries_for(options)))),
-          entries_(memory, entries_for(options), layout, counters.entries),
+          entries_(memory, entries_for(options), layout, packets_touch_groups(options, layout),
+                   counters.entries),
           due_(take<DueTimes::Tick>(memory, DueTimes::size_for(entries_for(options)))),
           empty_entries_(
               take<EmptyEntries::Word>(memory, EmptyEntries::words_for(entries_for(options)))),
@@ -87,8 +88,8 @@ public:
           layout_(layout) {}
 
     /// Prepares packets for this cache. It is valid as long as the cache is.
-    [[nodiscard]] KeyedBurst burst() const noexcept {
-        return {options_, matcher_, index_, entries_.places()};
+    [[nodiscard]] KeyedBurst burst(OctetsOfKeys octets = OctetsOfKeys::extracted) const noexcept {
+        return {options_, matcher_, index_, entries_.places(), octets};
     }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`. Leaves

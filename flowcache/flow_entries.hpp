@@ -29,8 +29,8 @@ namespace tributary {
 ///
 ///     HotEntry groups   HotEntry groups   HotEntry groups ..
 ///
-/// But where packets of a compact flow touch the HotEntry alone, all groups lie behind all of
-/// these:
+/// But where packets touch the HotEntry alone, those of a compact flow or of a table whose packets
+/// change no group, all groups lie behind all of these:
 ///
 ///     HotEntry HotEntry HotEntry ..   group group group ..
 ///
@@ -42,9 +42,10 @@ namespace tributary {
 template <std::size_t kGroupBytes>
 class GroupPlace {
 public:
-    /// @param entries  of the cache
-    GroupPlace(const RecordLayout& layout, std::size_t entries) noexcept
-        : is_apart_(kMayBeApart && is_tcp_analysis_alone(layout)),
+    /// @param entries      of the cache
+    /// @param are_touched  whether packets of running flows touch groups
+    GroupPlace(const RecordLayout& layout, std::size_t entries, bool are_touched = true) noexcept
+        : is_apart_(kMayBeApart && (is_tcp_analysis_alone(layout) || !are_touched)),
           distance_(is_apart_ ? entries * sizeof(HotEntry) : sizeof(HotEntry)) {}
 
     /// Whether they are not behind their HotEntries.
@@ -152,12 +153,13 @@ public:
                3 * alignof(Entry);
     }
 
-    /// @param memory  bytes_needed() bytes are taken from its front
-    /// @param gauge   set to taken() whenever that changes; outlives the entries
+    /// @param memory          bytes_needed() bytes are taken from its front
+    /// @param touches_groups  whether packets of running flows do
+    /// @param gauge           set to taken() whenever that changes; outlives the entries
     FlowEntries(std::span<std::byte>& memory, std::size_t entries, const RecordLayout& layout,
-                Counter& gauge) noexcept
+                bool touches_groups, Counter& gauge) noexcept
         : gauge_(gauge),
-          place_(layout, entries),
+          place_(layout, entries, touches_groups),
           entries_(take<Entry>(memory, entries)),
           ipv6_(take<AlignedPair>(memory, entries)),
           free_(take<EntryIndex>(memory, entries)) {}

@@ -120,12 +120,17 @@ public:
     [[nodiscard]] bool is_any_chosen() const noexcept {
         return (static_cast<const Hooks&>(*this).is_chosen() || ...);
     }
-    void begin(HotEntry& hot) noexcept { (static_cast<Hooks&>(*this).begin(hot), ...); }
-    [[gnu::always_inline]] void packet(HotEntry& hot, bool is_reverse, const KeyedPacket& packet,
-                                       Timestamp before) noexcept {
+    void begin([[maybe_unused]] HotEntry& hot) noexcept {
+        (static_cast<Hooks&>(*this).begin(hot), ...);
+    }
+    [[gnu::always_inline]] void packet([[maybe_unused]] HotEntry& hot,
+                                       [[maybe_unused]] bool is_reverse,
+                                       [[maybe_unused]] const KeyedPacket& packet,
+                                       [[maybe_unused]] Timestamp before) noexcept {
         (static_cast<Hooks&>(*this).packet(hot, is_reverse, packet, before), ...);
     }
-    void write(const HotEntry& hot, GroupBytes record) const noexcept {
+    void write([[maybe_unused]] const HotEntry& hot,
+               [[maybe_unused]] GroupBytes record) const noexcept {
         (static_cast<const Hooks&>(*this).write(hot, record), ...);
     }
     void record_end(HotEntry& hot) noexcept { (static_cast<Hooks&>(*this).record_end(hot), ...); }
@@ -144,9 +149,11 @@ public:
 
     class Prefetch : private Hooks::Prefetch... {
     public:
-        Prefetch(const GroupHookList& hooks, std::span<const KeyedPacket> packets) noexcept
+        Prefetch([[maybe_unused]] const GroupHookList& hooks,
+                 [[maybe_unused]] std::span<const KeyedPacket> packets) noexcept
             : Hooks::Prefetch(hooks.get<Hooks>(), packets)... {}
-        [[gnu::always_inline]] void step(std::span<const KeyedPacket> packets) noexcept {
+        [[gnu::always_inline]] void step(
+            [[maybe_unused]] std::span<const KeyedPacket> packets) noexcept {
             (static_cast<typename Hooks::Prefetch&>(*this).step(packets), ...);
         }
     };

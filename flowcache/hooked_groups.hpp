@@ -18,4 +18,10 @@ struct StandardHookedGroups {
     using Hooks = GroupHookList<TcpAnalysisHooks<kGroupBytes>>;
 };
 
+/// None, for caches whose records have no group with hooks: a packet takes fewer instructions.
+struct NoHookedGroups {
+    template <std::size_t kGroupBytes>
+    using Hooks = GroupHookList<>;
+};
+
 }  // namespace tributary

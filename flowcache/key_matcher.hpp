@@ -24,7 +24,8 @@ public:
           tunnel_at_(key.extension == KeyExtension::tunnel ? layout.at<TunnelGroup>()
                                                            : std::uint16_t{0}),
           declared_(layout, key),
-          version_of_key_alone_(key.extension == KeyExtension::none ? 4 : 0),
+          version_of_key_alone_(
+              key.extension == KeyExtension::none || declared_.is_in_short_key() ? 4 : 0),
           adds_whole_addresses_(key.extension == KeyExtension::none && masks_.is_whole()) {}
 
     /// The hash of a packet, which has the octets of a declared extension.
@@ -45,16 +46,24 @@ public:
         if (adds_whole_addresses_) [[likely]] {
             return hasher_(hash, swapped_addresses(*packet.fields, packet.is_swapped));
         }
+        if (declared_.is_there()) {
+            return declared_hash(packet);
+        }
         if (packet.key.ip_version != 4) {
-            hash = hasher_(hash, masks_.ipv6_addresses(*packet.fields, packet.is_swapped));
+            hash = with_ipv6_addresses(hash, packet);
         }
         if (tunnel_at_ != 0) {
             hash = hasher_(hash, swapped(tunnel_of(*packet.fields), packet.is_swapped));
         }
-        if (declared_.is_there()) {
-            hash = hasher_(hash, declared_.of(packet));
-        }
         return hash;
+    }
+    /// hash() of a packet of a table with a declared extension.
+    [[nodiscard]] FlowHash declared_hash(const KeyedPacket& packet) const noexcept {
+        FlowHash hash = hash_of_key(packet.key);
+        if (packet.key.ip_version != 4) {
+            hash = with_ipv6_addresses(hash, packet);
+        }
+        return declared_.is_in_short_key() ? hash : hasher_(hash, declared_.of(packet));
     }
     /// @param hot   of one of the entries
     /// @return      whether it runs, and is that of this packet's flow
@@ -66,6 +75,11 @@ public:
     }
 
 private:
+    /// Not inlined, so that the path of IPv4 is short.
+    [[nodiscard, gnu::noinline]] FlowHash with_ipv6_addresses(
+        FlowHash hash, const KeyedPacket& packet) const noexcept {
+        return hasher_(hash, masks_.ipv6_addresses(*packet.fields, packet.is_swapped));
+    }
     template <class Entries>
     [[nodiscard]] bool is_same_beyond_key(const Entries& entries, HotEntry& hot,
                                           const KeyedPacket& packet) const noexcept {
@@ -86,8 +100,9 @@ private:
                (tunnel_at_ == 0 ||
                 entries.groups().of(hot).template get<TunnelGroup>(tunnel_at_) ==
                     swapped(tunnel_of(*packet.fields), hot.is_reverse(packet))) &&
-               (!declared_.is_there() || declared_.is_same(packet, hot.starts_swapped != 0,
-                                                           declared_.in(entries.groups().of(hot))));
+               (!declared_.is_there() || declared_.is_in_short_key() ||
+                declared_.is_same(packet, hot.starts_swapped != 0,
+                                  declared_.in(entries.groups().of(hot))));
     }
 
     FlowHasher hasher_;

@@ -45,7 +45,8 @@ public:
         struct alignas(8) Extension : DeclaredKey::Octets {};
         Extension extension;
         if (matcher_.declared().is_there()) {
-            matcher_.declared().extract(keyed, masks_, extension.data());
+            matcher_.declared().extract(keyed, extension.data());
+            matcher_.declared().put_in_key(keyed, masks_);
         }
         return static_cast<std::uint16_t>((matcher_.hash(keyed) >> kHalf) * workers_ >> kHalf);
     }

@@ -21,6 +21,12 @@
 
 namespace tributary {
 
+/// Where a KeyedBurst has the octets of declared keys from.
+enum class OctetsOfKeys : std::uint8_t {
+    extracted,  ///< the key's extractor takes them of each packet
+    added,      ///< who adds a packet has taken them
+};
+
 /// A burst on its way into one cache. An input path that parses adds each packet as soon as its
 /// fields are known, so that memory works while the next ones are parsed:
 ///
@@ -62,12 +68,13 @@ public:
     /// FlowCache::burst() makes one. Settings and seed are copied; index and entries lead into the
     /// cache.
     KeyedBurst(const FlowCacheOptions& options, const KeyMatcher& matcher, const FlowIndex& index,
-               const EntryPlaces& entries) noexcept
+               const EntryPlaces& entries, OctetsOfKeys octets) noexcept
         : index_(index),
           entries_(entries),
           matcher_(matcher),
           masks_(options.key),
-          kind_(kind_of(options)) {}
+          kind_(kind_of(options, matcher)),
+          octets_(octets) {}
 
     KeyedBurst(const KeyedBurst&) = delete;
     KeyedBurst& operator=(const KeyedBurst&) = delete;
@@ -92,6 +99,14 @@ public:
             advance(kAhead);
         }
     }
+    /// The same where OctetsOfKeys are added.
+    ///
+    /// @param octets  as the key's extractor takes them, borrowed as the packet is; they are turned
+    ///                to the canonical key's direction
+    void add(const PacketView& packet, const PacketFields& fields, std::byte* octets) noexcept {
+        end_->extension = octets;
+        add(packet, fields);
+    }
     /// The packets, in the order in which they were added; valid until the next clear().
     [[nodiscard]] std::span<KeyedPacket> finish() noexcept {
         advance(0);
@@ -100,15 +115,30 @@ public:
 
 private:
     /// What the loop that makes keys has to do.
-    enum class Kind : std::uint8_t { uniflow, biflow, masked_uniflow, masked_biflow };
+    enum class Kind : std::uint8_t {
+        uniflow,
+        biflow,
+        masked_uniflow,
+        masked_biflow,
+        declared_uniflow,
+        declared_biflow,
+        in_short_key,  ///< a declared key of uniflows
+    };
 
     static constexpr std::ptrdiff_t kGroup = 8;
     /// Packets between the two steps: memory takes 160 ns and more to answer, and parsing and
     /// keying a frame takes 5 ns.
     static constexpr std::ptrdiff_t kAhead = 5 * kGroup;
 
-    [[nodiscard]] static Kind kind_of(const FlowCacheOptions& options) noexcept {
+    [[nodiscard]] static Kind kind_of(const FlowCacheOptions& options,
+                                      const KeyMatcher& matcher) noexcept {
         const bool is_uniflow = options.direction == FlowDirection::uniflow;
+        if (matcher.declared().is_in_short_key()) {
+            return Kind::in_short_key;
+        }
+        if (options.key.extension == KeyExtension::declared) {
+            return is_uniflow ? Kind::declared_uniflow : Kind::declared_biflow;
+        }
         if (KeyMasks(options.key).is_whole()) {
             return is_uniflow ? Kind::uniflow : Kind::biflow;
         }
@@ -130,6 +160,15 @@ private:
                 break;
             case Kind::masked_biflow:
                 key_until<FlowDirection::biflow>(end_, masks_);
+                break;
+            case Kind::declared_uniflow:
+                key_declared_until<FlowDirection::uniflow>(end_);
+                break;
+            case Kind::declared_biflow:
+                key_declared_until<FlowDirection::biflow>(end_);
+                break;
+            case Kind::in_short_key:
+                key_with_octets_until(end_);
                 break;
         }
         if (end_ - without_candidate_ <= ahead) {
@@ -160,12 +199,54 @@ private:
         keyed_ = end;
     }
     /// Never inlined, so that the path of other packets is short.
-    [[gnu::noinline]] FlowHash extended(FlowHash hash, KeyedPacket& packet) noexcept {
-        if (matcher_.declared().is_there()) {
-            const auto place = static_cast<std::size_t>(&packet - packets_.data());
-            matcher_.declared().extract(packet, masks_, extensions_[place].data());
-        }
+    [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
         return matcher_.extended(hash, packet);
+    }
+    /// The same with the key's octets. Never inlined, so that advance() is short.
+    template <FlowDirection kDirection>
+    [[gnu::noinline]] void key_declared_until(KeyedPacket* end) noexcept {
+        extract_until(end);
+        const KeyMatcher matcher = matcher_;
+        const KeyMasks masks = masks_;
+        const FlowIndex index = index_;
+        for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
+            key_packet(*packet, kDirection, masks);
+            matcher.declared().put_in_key(*packet, masks);
+            packet->home = index.home(matcher.declared_hash(*packet));
+            index.prefetch(packet->home);
+        }
+        keyed_ = end;
+    }
+    /// The same of uniflows whose ShortKeys have the octets.
+    [[gnu::noinline]] void key_with_octets_until(KeyedPacket* end) noexcept {
+        extract_until(end);
+        // Not copies: the loop has more of them than registers.
+        const KeyMatcher& matcher = matcher_;
+        const KeyMasks& masks = masks_;
+        const FlowIndex index = index_;
+        const DeclaredKey::InShortKey place = matcher.declared().in_short_key();
+        for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
+            const ShortKey::Words of_packet =
+                words_of_packet(*packet->fields, packet->packet->ingress_interface);
+            packet->key.set_words(place.with_octets(masks.masked(of_packet), packet->extension));
+            FlowHash hash = matcher.hash_of_key(packet->key);
+            if (matcher.goes_beyond(packet->key)) {
+                hash = extended(hash, *packet);
+            }
+            packet->home = index.home(hash);
+            index.prefetch(packet->home);
+        }
+        keyed_ = end;
+    }
+    /// Has the octets of declared keys taken, unless they were added with the packets.
+    void extract_until(KeyedPacket* end) noexcept {
+        if (octets_ == OctetsOfKeys::added) {
+            return;
+        }
+        for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
+            const auto place = static_cast<std::size_t>(packet - packets_.data());
+            matcher_.declared().extract(*packet, extensions_[place].data());
+        }
     }
     template <bool kHasGroups>
     [[gnu::always_inline]] void find_candidates_until(KeyedPacket* end) noexcept {
@@ -194,6 +275,7 @@ private:
     KeyMatcher matcher_;
     KeyMasks masks_;
     Kind kind_;
+    OctetsOfKeys octets_;
     // Last, because most tables never touch it.
     struct alignas(8) Extension : DeclaredKey::Octets {};
     std::array<Extension, kBurstPackets> extensions_;

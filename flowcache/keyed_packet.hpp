@@ -25,8 +25,8 @@ struct alignas(64) KeyedPacket {
                         ///< then: its flow's; FlowCache::flow_of() gives it as a handle
     const PacketView* packet{};
     const PacketFields* fields{};
-    const std::byte* extension{};  ///< of a declared key: its octets, of biflows in the canonical
-                                   ///< key's direction
+    std::byte* extension{};  ///< of a declared key: its octets, of biflows in the canonical key's
+                             ///< direction
 };
 
 static_assert(sizeof(KeyedPacket) == 64);

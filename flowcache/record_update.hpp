@@ -57,9 +57,19 @@ inline void start_groups(GroupBytes groups, const RecordLayout& layout,
     });
 }
 
-/// Whether a layout has a group that start_groups() and add_to_groups() change.
-[[nodiscard]] inline bool has_groups_to_add_to(const RecordLayout& layout) noexcept {
+/// Whether a layout has a group that start_groups() changes, or finish_groups().
+[[nodiscard]] inline bool has_groups_to_start(const RecordLayout& layout) noexcept {
     return !(layout.groups() - kGroupsWithState).empty();
+}
+/// Whether it has one that add_to_groups() changes.
+[[nodiscard]] inline bool has_groups_to_add_to(const RecordLayout& layout) noexcept {
+    FieldGroups groups = layout.groups() - kGroupsWithState;
+    layout.added.for_each([&groups](FieldGroupId id) {
+        if (field_group(id).add == nullptr) {
+            groups.set(id, false);
+        }
+    });
+    return !groups.empty();
 }
 /// Adds one packet to a group that is compiled in, if it is chosen and packets change it.
 template <class Group>

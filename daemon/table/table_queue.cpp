@@ -3,23 +3,34 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <optional>
 #include <utility>
 
 #include "daemon/pipeline/record_ring.hpp"
 #include "daemon/table/table_exchange.hpp"
 #include "flowcache/flow_cache.hpp"
+#include "flowcache/hooked_groups.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/with_record_size.hpp"
+#include "flowcache/table/burst_keys.hpp"
 
 namespace tributary {
 namespace {
 
+/// Records of declared tables have what is declared alone.
+template <std::size_t kRecordBytes>
+using TableCache = FlowCache<kRecordBytes, NoHookedGroups>;
+
 template <std::size_t kRecordBytes>
 class SizedTableQueue : public TableQueue {
 public:
-    SizedTableQueue(const TableQueueParts& parts, FlowHasher hasher)
+    /// @param octets  as the packets are added
+    SizedTableQueue(const TableQueueParts& parts, FlowHasher hasher,
+                    OctetsOfKeys octets = OctetsOfKeys::added)
         : table_(parts.table.compiled()),
+          keys_(table_),
+          reads_keys_(table_.has_own_fields() || table_.extractor() != nullptr),
           filters_(parts.filters),
           memory_(Cache::bytes_needed(parts.table.options()), parts.numa_node, parts.pages),
           ring_(parts.table.layout(), parts.ring_slots, parts.numa_node, parts.pages,
@@ -27,15 +38,13 @@ public:
           sink_(ring_, parts.when_ring_full),
           cache_(parts.table.options(), parts.table.layout(), hasher, memory_.bytes(),
                  counters.cache),
-          keyed_(cache_.burst()) {}
+          keyed_(cache_.burst(octets)) {}
 
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         keyed_.clear();
         if (!packets.empty()) {
             counters.metered.add(packets.size());
-            choose(burst, packets, [this](const KeyedPacket& packet) {
-                keyed_.add(*packet.packet, *packet.fields);
-            });
+            add_matching(burst, packets);
         }
         const std::span<KeyedPacket> matching = keyed_.finish();
         go_on_rescheduling();
@@ -71,7 +80,7 @@ public:
     [[nodiscard]] bool huge_pages() const noexcept override { return memory_.huge_pages(); }
 
 protected:
-    using Cache = FlowCache<kRecordBytes>;
+    using Cache = TableCache<kRecordBytes>;
 
     [[nodiscard]] KeyedBurst& keyed() noexcept { return keyed_; }
     [[nodiscard]] Cache& cache() noexcept { return cache_; }
@@ -110,32 +119,58 @@ protected:
     }
 
 protected:
-    /// Calls `add` with the packets that match.
-    template <class Add>
-    void choose(const FrameBurst& burst, std::span<const KeyedPacket> packets, Add add) noexcept {
+    /// Calls `use` with each packet that passes the filters.
+    template <class Use>
+    void for_each_passed(const FrameBurst& burst, std::span<const KeyedPacket> packets,
+                         Use use) noexcept {
         const std::optional<PacketMask> passed = passed_frames(burst);
         if (!passed) [[unlikely]] {
             counters.filter_not_ready.add(packets.size());
             return;
         }
-        const bool has_own = table_.has_own_fields();
+        if (filters_ == nullptr) {
+            std::ranges::for_each(packets, use);
+            return;
+        }
         std::uint64_t filtered = 0;
-        std::uint64_t without_field = 0;
         for (const KeyedPacket& packet : packets) {
             if ((*passed & mask_of(burst.index_of(*packet.packet))) == 0) {
                 ++filtered;
-            } else if (has_own && !table_.has_fields(*packet.packet, *packet.fields)) {
-                ++without_field;
             } else {
-                add(packet);
+                use(packet);
             }
         }
         counters.filtered.add(filtered);
-        counters.without_field.add(without_field);
+    }
+    /// Whether a packet has the table's fields of the user's own.
+    [[nodiscard]] bool has_fields(const KeyedPacket& packet) const noexcept {
+        return !table_.has_own_fields() || table_.has_fields(*packet.packet, *packet.fields);
     }
 
 private:
+    void add_matching(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept {
+        if (!reads_keys_) {
+            for_each_passed(burst, packets, [this](const KeyedPacket& packet) {
+                keyed_.add(*packet.packet, *packet.fields);
+            });
+            return;
+        }
+        keys_.clear();
+        for_each_passed(burst, packets, [this](const KeyedPacket& packet) {
+            keys_.add(*packet.packet, *packet.fields);
+        });
+        PacketMask left = keys_.read();
+        counters.without_field.add(keys_.count() - static_cast<std::size_t>(std::popcount(left)));
+        for (; left != 0; left &= left - 1) {
+            const auto place = static_cast<std::size_t>(std::countr_zero(left));
+            const PacketAtHand& packet = keys_.packet(place);
+            keyed_.add(*packet.packet, *packet.fields, keys_.octets(place));
+        }
+    }
+
     const CompiledTable& table_;
+    BurstKeys keys_;
+    bool reads_keys_;  ///< keys go beyond FlowKey, or packets may lack a field
     const std::deque<FilterSlot>* filters_;
     NumaMemory memory_;
     RecordRing<kRecordBytes> ring_;
@@ -155,7 +190,7 @@ class SpreadTableQueue final : public SizedTableQueue<kRecordBytes>, OrderedExtr
 
 public:
     SpreadTableQueue(const TableQueueParts& parts, FlowHasher hasher)
-        : Base(parts, hasher),
+        : Base(parts, hasher, OctetsOfKeys::extracted),
           exchange_(*parts.exchange),
           queue_(parts.queue),
           is_by_number_(parts.exchange->spreading().order == SpreadOrder::capture),
@@ -170,11 +205,7 @@ public:
         sender_.clear();
         if (!packets.empty() && exchange_.is_open()) {
             this->counters.metered.add(packets.size());
-            Base::choose(burst, packets, [this, &burst](const KeyedPacket& packet) {
-                const std::uint64_t number =
-                    is_by_number_ ? burst.numbers[burst.index_of(*packet.packet)] : 0;
-                sender_.add(*packet.packet, *packet.fields, number);
-            });
+            send_matching(burst, packets);
         }
         this->counters.matched.add(sender_.count());
         Base::go_on_rescheduling();
@@ -221,6 +252,19 @@ public:
     }
 
 private:
+    void send_matching(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept {
+        std::uint64_t without_field = 0;
+        Base::for_each_passed(burst, packets, [&](const KeyedPacket& packet) {
+            if (!Base::has_fields(packet)) {
+                ++without_field;
+                return;
+            }
+            const std::uint64_t number =
+                is_by_number_ ? burst.numbers[burst.index_of(*packet.packet)] : 0;
+            sender_.add(*packet.packet, *packet.fields, number);
+        });
+        this->counters.without_field.add(without_field);
+    }
     [[nodiscard]] ExchangeQueues& queues() const noexcept { return exchange_.queues(); }
     [[nodiscard]] std::size_t push_extracts() noexcept override { return sender_.push(); }
     [[nodiscard]] std::uint64_t first_unsent() const noexcept override {
@@ -271,7 +315,7 @@ private:
 
 std::array<std::size_t, 2> table_memory(const TableQueueParts& parts) noexcept {
     return with_record_size(parts.table.layout(), [&](auto size) {
-        return std::array{FlowCache<size()>::bytes_needed(parts.table.options()),
+        return std::array{TableCache<size()>::bytes_needed(parts.table.options()),
                           RecordRing<size()>::bytes_needed(parts.ring_slots)};
     });
 }

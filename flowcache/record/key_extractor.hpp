@@ -26,6 +26,8 @@ public:
 
     /// Octets of each key: a multiple of 8, from 8 to kMostOctets.
     [[nodiscard]] virtual std::size_t octets() const noexcept = 0;
+    /// How many of them, from the front, are not padding.
+    [[nodiscard]] virtual std::size_t used_octets() const noexcept { return octets(); }
     /// Writes all octets of a packet's key. Padding is 0.
     ///
     /// @param to  aligned to 8

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "flowcache/record/address_words.hpp"
 #include "flowcache/record/flow_direction.hpp"
@@ -63,6 +65,29 @@ public:
         const ShortKey::Words& mask = of(ip_version).words;
         return {words[0] & mask[0], (words[1] & mask[1]) | one_version_, words[2] & mask[2]};
     }
+    /// Where so many octets have room in ShortKeys of this table, because the members that lie
+    /// there are not in its key. The last word, that of the interface, is left alone: FlowHasher
+    /// mixes it less than the others.
+    ///
+    /// @param octets  1 .. 8
+    /// @return        the first one's place in a ShortKey; all are in the same of its words.
+    ///                nothing: there is no such room
+    [[nodiscard]] std::optional<std::size_t> free_octets(std::size_t octets) const noexcept {
+        constexpr std::size_t kWord = sizeof(std::uint64_t);
+        constexpr std::size_t kBits = 8;
+        for (std::size_t at = 0; at + octets <= 2 * kWord; ++at) {
+            const ShortKey::Words& ipv4 = of_version_[0].words;
+            const ShortKey::Words& ipv6 = of_version_[1].words;
+            const std::size_t word = at / kWord;
+            const std::uint64_t used = ipv4[word] | ipv6[word] | (word == 1 ? kIpVersion : 0);
+            const std::uint64_t wanted = ~std::uint64_t{0} >> (kWord - octets) * kBits
+                                                                  << at % kWord * kBits;
+            if (at % kWord + octets <= kWord && (used & wanted) == 0) {
+                return at;
+            }
+        }
+        return std::nullopt;
+    }
     /// The IPv6 addresses of a packet's key.
     ///
     /// @param is_swapped  of the packet
@@ -97,6 +122,7 @@ public:
 private:
     static constexpr int kPortBits = 16;
     static constexpr std::uint64_t kIpv4 = std::uint64_t{4} << 56U;
+    static constexpr std::uint64_t kIpVersion = std::uint64_t{0xFF} << 56U;
 
     struct Ends {
         FlowEnd source;
@@ -144,7 +170,6 @@ private:
         constexpr std::uint64_t kProtocol = 0xFF;
         constexpr std::uint64_t kInterface = 0xFFFF'FFFF;
         constexpr std::uint64_t kAddress = 0xFFFF'FFFF;  // the first four octets
-        constexpr std::uint64_t kIpVersion = std::uint64_t{0xFF} << 56U;
         const auto field = [](bool is_in_key, std::uint64_t bits, int at) {
             return is_in_key ? bits << at : 0;
         };

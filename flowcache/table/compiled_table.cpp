@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "flowcache/record/flow_record.hpp"
@@ -16,6 +17,8 @@ namespace {
 const CompiledTable& table_of(const void* context) noexcept {
     return *static_cast<const CompiledTable*>(context);
 }
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 std::uint64_t load_word(const std::byte* from) noexcept {
     std::uint64_t word = 0;
@@ -72,6 +75,9 @@ public:
     explicit Extractor(const CompiledTable& table) noexcept : table_(table) {}
 
     [[nodiscard]] std::size_t octets() const noexcept override { return table_.key_octets_; }
+    [[nodiscard]] std::size_t used_octets() const noexcept override {
+        return table_.used_key_octets_;
+    }
     void extract(const PacketView& packet, const PacketFields& fields,
                  std::byte* to) const noexcept override {
         if (table_.packets_ == TablePackets::gathered) {
@@ -121,15 +127,69 @@ bool CompiledTable::has_fields(const PacketView& packet,
         own_readers_, [&at_hand](const FieldReader& reader) { return reader.is_there(at_hand); });
 }
 
+void CompiledTable::locate(std::span<PacketAtHand> packets) const noexcept {
+    // What the key needs, the table's own fields need.
+    if (own_need_ == HeaderNeed::none) {
+        return;
+    }
+    const LastHeader last = last_header(own_need_);
+    for (PacketAtHand& packet : packets) {
+        packet.places = locate_headers(*packet.packet, *packet.fields, parse_, last);
+    }
+}
+
+PacketMask CompiledTable::read_keys(std::span<const PacketAtHand> packets,
+                                    std::byte* to) const noexcept {
+    constexpr int kBits = std::numeric_limits<PacketMask>::digits;
+    PacketMask with_all = packets.empty() ? 0 : ~PacketMask{0} >> (kBits - packets.size());
+    for (const FieldReader& reader : own_readers_) {
+        PacketMask with_field = 0;
+        for (std::size_t place = 0; place < packets.size(); ++place) {
+            with_field |= PacketMask{reader.is_there(packets[place])} << place;
+        }
+        with_all &= with_field;
+    }
+    write_keys(packets, to);
+    return with_all;
+}
+
+/// Whole words are written, since who loads a word that spans narrower stores waits for them.
+void CompiledTable::write_keys(std::span<const PacketAtHand> packets,
+                               std::byte* to) const noexcept {
+    constexpr std::size_t kBits = 8;
+    const std::size_t octets = key_octets_;
+    const auto at_hand = [packets](std::size_t index) -> const PacketAtHand& {
+        return packets[index];
+    };
+    std::memset(to, 0, packets.size() * octets);
+    for (const KeyPart& part : key_numbers_) {
+        std::byte* const first = to + part.to / kWord * kWord;
+        const std::size_t shift = part.to % kWord * kBits;
+        const auto add = [octets](std::byte* at, std::size_t index, std::uint64_t bits) {
+            at += index * octets;
+            store_word(load_word(at) | bits, at);
+        };
+        part.reader.numbers(packets.size(), at_hand, [=](std::size_t index, std::uint64_t number) {
+            add(first, index, number << shift);
+        });
+        if (part.to % kWord + part.reader.record_octets() > kWord) {
+            part.reader.numbers(packets.size(), at_hand,
+                                [=](std::size_t index, std::uint64_t number) {
+                                    add(first + kWord, index, number >> (kWord * kBits - shift));
+                                });
+        }
+    }
+    for (const KeyPart& part : key_octet_parts_) {
+        for (std::size_t index = 0; index < packets.size(); ++index) {
+            part.reader.write(packets[index], to + index * octets + part.to);
+        }
+    }
+}
+
 void CompiledTable::write_key(const PacketView& packet, const PacketFields& fields,
                               std::byte* to) const noexcept {
-    for (std::size_t at = 0; at < key_octets_; at += sizeof(std::uint64_t)) {
-        std::memset(to + at, 0, sizeof(std::uint64_t));
-    }
     const PacketAtHand at_hand = this->at_hand(key_need_, packet, fields);
-    for (const KeyPart& part : key_parts_) {
-        part.reader.write(at_hand, to + part.to);
-    }
+    write_keys({&at_hand, 1}, to);
 }
 
 void CompiledTable::gather(const PacketView& packet, const PacketFields& fields,

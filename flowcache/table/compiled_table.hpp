@@ -106,6 +106,18 @@ public:
     /// octets do, does not match.
     [[nodiscard]] bool has_fields(const PacketView& packet,
                                   const PacketFields& fields) const noexcept;
+    /// Finds the headers that read_keys() needs.
+    ///
+    /// @param packets  whole ones, also if the table is compiled for gathered ones
+    void locate(std::span<PacketAtHand> packets) const noexcept;
+    /// has_fields() of several packets, and the octets that extractor() takes, field by field.
+    ///
+    /// @param packets  at most kBurstPackets, behind locate()
+    /// @param to       the octets of each packet behind those of the one before, aligned to 8;
+    ///                 nothing is written without an extractor
+    /// @return         a bit for each packet: has_fields(). Where it is 0, the octets mean nothing
+    [[nodiscard]] PacketMask read_keys(std::span<const PacketAtHand> packets,
+                                       std::byte* to) const noexcept;
     /// Octets that gather() writes: a multiple of 8, perhaps 0.
     [[nodiscard]] std::size_t gathered_octets() const noexcept {
         return key_octets_ + kGatheredValue * values_.size();
@@ -164,11 +176,12 @@ private:
         if (need == HeaderNeed::none) {
             return {packet, fields};
         }
-        return {packet, fields,
-                locate_headers(
-                    packet, fields, parse_,
-                    need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport)};
+        return {packet, fields, locate_headers(packet, fields, parse_, last_header(need))};
     }
+    [[nodiscard]] static LastHeader last_header(HeaderNeed need) noexcept {
+        return need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport;
+    }
+    void write_keys(std::span<const PacketAtHand> packets, std::byte* to) const noexcept;
     void write_key(const PacketView& packet, const PacketFields& fields,
                    std::byte* to) const noexcept;
     /// Begins the values of a record.
@@ -184,7 +197,9 @@ private:
     KeyDescriptor key_{};
     std::unique_ptr<Extractor> extractor_;
     std::size_t key_octets_{};
-    std::vector<KeyPart> key_parts_;
+    std::size_t used_key_octets_{};     ///< without padding
+    std::vector<KeyPart> key_numbers_;  ///< by their places
+    std::vector<KeyPart> key_octet_parts_;
     std::vector<SidePair> sides_;
     std::vector<Value> values_;
     std::vector<Constant> constants_;

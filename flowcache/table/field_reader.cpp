@@ -47,7 +47,16 @@ FieldReader::Step FieldReader::step_of(const PacketField& field) noexcept {
 
 FieldReader::Step FieldReader::step_of(const OwnField& field) noexcept {
     if (tributary::is_number(field.as)) {
-        return Step::own_number;
+        switch (field.octets) {
+            case 1:
+                return Step::own_number1;
+            case 2:
+                return Step::own_number2;
+            case 4:
+                return Step::own_number4;
+            default:
+                return Step::own_number;
+        }
     }
     switch (field.as) {
         case OwnFieldType::string:
@@ -82,7 +91,7 @@ void FieldReader::write_tunnel_address(const TunnelFields& tunnel, bool is_desti
 }
 
 void FieldReader::write_octets(const PacketAtHand& at_hand, std::byte* to) const noexcept {
-    const PacketFields& fields = at_hand.fields;
+    const PacketFields& fields = *at_hand.fields;
     switch (step_) {
         case Step::source_address:
             write_address(fields.source, fields.ip_version, to);
@@ -137,7 +146,7 @@ void FieldReader::write_own(const PacketAtHand& at_hand, std::byte* to) const no
 
 bool FieldReader::has_octets(const PacketAtHand& at_hand) const noexcept {
     constexpr std::size_t kEntry = 4;
-    const PacketFields& fields = at_hand.fields;
+    const PacketFields& fields = *at_hand.fields;
     switch (step_) {
         case Step::tunnel_source:
         case Step::tunnel_destination:
@@ -170,8 +179,8 @@ std::optional<std::uint32_t> FieldReader::hash(const PacketAtHand& at_hand,
     std::array<std::byte, OwnField::kMostOctets + 2> octets{};
     write_octets(at_hand, octets.data());
     const bool is_outer = step_ == Step::tunnel_source || step_ == Step::tunnel_destination;
-    octets.back() = static_cast<std::byte>(is_outer ? at_hand.fields.tunnel.ip_version
-                                                    : at_hand.fields.ip_version);
+    octets.back() = static_cast<std::byte>(is_outer ? at_hand.fields->tunnel.ip_version
+                                                    : at_hand.fields->ip_version);
     const bool is_address = step_ <= Step::tunnel_destination;
     const std::size_t size = is_address ? octets.size() : octets.size() - 1;
     return static_cast<std::uint32_t>(XXH3_64bits_withSeed(octets.data(), size, seed) >> kUpper);

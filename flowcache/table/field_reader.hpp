@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "flowcache/record/address_words.hpp"
 #include "flowcache/record/key_descriptor.hpp"
@@ -41,8 +42,14 @@ enum class HeaderNeed : std::uint8_t { none, transport, payload };
 
 /// A packet, and where its headers lie, if a field that is read needs that.
 struct PacketAtHand {
-    const PacketView& packet;
-    const PacketFields& fields;
+    PacketAtHand() noexcept = default;
+    /// @param of, parsed  borrowed
+    PacketAtHand(const PacketView& of, const PacketFields& parsed,
+                 const HeaderPlaces& headers = {}) noexcept
+        : packet(&of), fields(&parsed), places(headers) {}
+
+    const PacketView* packet{};
+    const PacketFields* fields{};
     HeaderPlaces places{};
 };
 
@@ -94,7 +101,12 @@ public:
         return base_ == OwnFieldBase::payload ? HeaderNeed::payload : HeaderNeed::transport;
     }
     /// Whether it is a field of the user's own.
-    [[nodiscard]] bool is_own() const noexcept { return step_ >= Step::own_number; }
+    [[nodiscard]] bool is_own() const noexcept { return step_ >= Step::own_number1; }
+    /// Whether number() reads it.
+    [[nodiscard]] bool is_number() const noexcept {
+        return step_ <= Step::tunnel_version ||
+               (step_ >= Step::own_number1 && step_ <= Step::own_number);
+    }
     /// Whether a field of the user's own lies within a packet.
     [[nodiscard]] bool is_there(const PacketAtHand& at_hand) const noexcept {
         return own_octets(at_hand) != nullptr;
@@ -104,7 +116,22 @@ public:
 
     /// The value of a number; 0 where a packet does not have the field.
     [[nodiscard]] std::uint64_t number(const PacketAtHand& at_hand) const noexcept {
-        return std::min(raw_number(at_hand) >> shift_ & mask_, most_);
+        std::uint64_t raw = 0;
+        with_step([&](auto step) { raw = raw_number<step()>(at_hand); });
+        return bounded(raw);
+    }
+    /// number() of many packets. What the field is, is looked at once for all of them.
+    ///
+    /// @param at_hand  returns PacketAtHand of an index below `count`
+    /// @param take     called with each index and the packet's number
+    template <class AtHand, class Take>
+    void numbers(std::size_t count, AtHand at_hand, Take take) const noexcept {
+        with_step([&](auto step) {
+            const FieldReader reader = *this;  // which no store to a key can change
+            for (std::size_t index = 0; index < count; ++index) {
+                take(index, reader.bounded(reader.raw_number<step()>(at_hand(index))));
+            }
+        });
     }
     /// Writes the value as it lies in records: numbers in host byte order.
     ///
@@ -181,7 +208,10 @@ private:
         mac_address,
         mpls_section,
         // A field of the user's own.
-        own_number,
+        own_number1,  ///< of one octet
+        own_number2,
+        own_number4,
+        own_number,  ///< of another number of octets
         own_octets,
         own_text,
         own_octet_array,
@@ -195,43 +225,78 @@ private:
     }
     [[nodiscard]] static Step step_of(const PacketField& field) noexcept;
     [[nodiscard]] static Step step_of(const OwnField& field) noexcept;
-    [[nodiscard]] bool is_number() const noexcept {
-        return step_ <= Step::tunnel_version || step_ == Step::own_number;
-    }
-
     template <class Number>
     [[nodiscard]] static std::uint64_t load(const void* from, std::size_t offset) noexcept {
         Number value{};
         std::memcpy(&value, static_cast<const std::byte*>(from) + offset, sizeof value);
         return value;
     }
-    [[nodiscard]] std::uint64_t raw_number(const PacketAtHand& at_hand) const noexcept {
-        const PacketFields& fields = at_hand.fields;
+    [[nodiscard]] std::uint64_t bounded(std::uint64_t raw) const noexcept {
+        return std::min(raw >> shift_ & mask_, most_);
+    }
+    template <Step kStep>
+    using Constant = std::integral_constant<Step, kStep>;
+    /// Calls `use` with the step of a number, as a constant.
+    template <class Use>
+    [[gnu::always_inline]] void with_step(Use use) const noexcept {
         switch (step_) {
             case Step::fields1:
-                return load<std::uint8_t>(&fields, offset_);
+                return use(Constant<Step::fields1>{});
             case Step::fields2:
-                return load<std::uint16_t>(&fields, offset_);
+                return use(Constant<Step::fields2>{});
             case Step::fields4:
-                return load<std::uint32_t>(&fields, offset_);
+                return use(Constant<Step::fields4>{});
             case Step::view4:
-                return load<std::uint32_t>(&at_hand.packet, offset_);
+                return use(Constant<Step::view4>{});
             case Step::icmp:
-                return fields.protocol == ip_protocol::kIcmp && fields.ip_version == 4
-                           ? fields.destination_port.value
-                           : 0;
+                return use(Constant<Step::icmp>{});
             case Step::icmp_v6:
-                return fields.protocol == ip_protocol::kIcmpV6 && fields.ip_version == 6
-                           ? fields.destination_port.value
-                           : 0;
+                return use(Constant<Step::icmp_v6>{});
             case Step::time:
-                return interval_start(at_hand.packet.seen_at);
+                return use(Constant<Step::time>{});
             case Step::ether_type:
-                return ether_type(at_hand.packet);
+                return use(Constant<Step::ether_type>{});
             case Step::tunnel_version:
-                return fields.tunnel.addresses != nullptr ? fields.tunnel.ip_version : 0;
+                return use(Constant<Step::tunnel_version>{});
+            case Step::own_number1:
+                return use(Constant<Step::own_number1>{});
+            case Step::own_number2:
+                return use(Constant<Step::own_number2>{});
+            case Step::own_number4:
+                return use(Constant<Step::own_number4>{});
             default:
-                return own_number(at_hand);
+                return use(Constant<Step::own_number>{});
+        }
+    }
+    template <Step kStep>
+    [[nodiscard, gnu::always_inline]] std::uint64_t raw_number(
+        const PacketAtHand& at_hand) const noexcept {
+        const PacketFields& fields = *at_hand.fields;
+        if constexpr (kStep == Step::fields1) {
+            return load<std::uint8_t>(&fields, offset_);
+        } else if constexpr (kStep == Step::fields2) {
+            return load<std::uint16_t>(&fields, offset_);
+        } else if constexpr (kStep == Step::fields4) {
+            return load<std::uint32_t>(&fields, offset_);
+        } else if constexpr (kStep == Step::view4) {
+            return load<std::uint32_t>(at_hand.packet, offset_);
+        } else if constexpr (kStep == Step::icmp) {
+            return fields.protocol == ip_protocol::kIcmp && fields.ip_version == 4
+                       ? fields.destination_port.value
+                       : 0;
+        } else if constexpr (kStep == Step::icmp_v6) {
+            return fields.protocol == ip_protocol::kIcmpV6 && fields.ip_version == 6
+                       ? fields.destination_port.value
+                       : 0;
+        } else if constexpr (kStep == Step::time) {
+            return interval_start(at_hand.packet->seen_at);
+        } else if constexpr (kStep == Step::ether_type) {
+            return ether_type(*at_hand.packet);
+        } else if constexpr (kStep == Step::tunnel_version) {
+            return fields.tunnel.addresses != nullptr ? fields.tunnel.ip_version : 0;
+        } else {
+            const std::byte* const octets = own_octets(at_hand);
+            return octets != nullptr ? own_number<kStep>(octets) : 0;
         }
     }
     [[nodiscard]] std::uint64_t interval_start(Timestamp time) const noexcept {
@@ -260,27 +325,20 @@ private:
     [[nodiscard]] const std::byte* own_octets(const PacketAtHand& at_hand) const noexcept {
         const std::uint64_t base = place_of_base(at_hand.places);
         const std::uint64_t end =
-            base_ == OwnFieldBase::frame ? at_hand.packet.captured.size() : at_hand.places.end;
+            base_ == OwnFieldBase::frame ? at_hand.packet->captured.size() : at_hand.places.end;
         // An absent header's place is far behind any end.
-        return base + offset_ + octets_ <= end ? at_hand.packet.captured.data() + base + offset_
+        return base + offset_ + octets_ <= end ? at_hand.packet->captured.data() + base + offset_
                                                : nullptr;
     }
-    [[nodiscard]] std::uint64_t own_number(const PacketAtHand& at_hand) const noexcept {
-        const std::byte* const octets = own_octets(at_hand);
-        if (octets == nullptr) {
-            return 0;
-        }
-        switch (octets_) {
-            case 1:
-                return load<std::uint8_t>(octets, 0);
-            case 2:
-                return __builtin_bswap16(
-                    static_cast<std::uint16_t>(load<std::uint16_t>(octets, 0)));
-            case 4:
-                return __builtin_bswap32(
-                    static_cast<std::uint32_t>(load<std::uint32_t>(octets, 0)));
-            default:
-                break;
+    /// @param octets  of the field
+    template <Step kStep>
+    [[nodiscard]] std::uint64_t own_number(const std::byte* octets) const noexcept {
+        if constexpr (kStep == Step::own_number1) {
+            return load<std::uint8_t>(octets, 0);
+        } else if constexpr (kStep == Step::own_number2) {
+            return __builtin_bswap16(static_cast<std::uint16_t>(load<std::uint16_t>(octets, 0)));
+        } else if constexpr (kStep == Step::own_number4) {
+            return __builtin_bswap32(static_cast<std::uint32_t>(load<std::uint32_t>(octets, 0)));
         }
         std::uint64_t value = 0;
         for (std::size_t place = 0; place < octets_; ++place) {

@@ -190,6 +190,13 @@ std::size_t most_alignment(Encoding encoding) noexcept {
     }
 }
 
+/// Whether a value of a record's first packet is more than a first addition to zeros.
+bool begins(ValueFunction function) noexcept {
+    return function == ValueFunction::minimum || function == ValueFunction::first;
+}
+/// Whether each packet adds to a value.
+bool adds(ValueFunction function) noexcept { return function != ValueFunction::first; }
+
 }  // namespace
 
 std::uint16_t derived_number(ValueFunction function, const FieldReference& field) noexcept {
@@ -385,7 +392,7 @@ void TableCompiler::lay_out_key() {
     std::size_t at = 0;
     const auto is_outer = [](const Entry& entry) { return is_outer_address(entry.field); };
     if (std::ranges::any_of(entries_, is_outer)) {
-        table_.key_parts_.push_back({FieldReader::of_tunnel_version(), 0});
+        table_.key_numbers_.push_back({FieldReader::of_tunnel_version(), 0});
         at = 1;
     }
     for (const Entry& entry : entries_) {
@@ -402,6 +409,7 @@ void TableCompiler::lay_out_key() {
             "its fields beside addresses, ports, protocol, VLAN id and interface take " +
             std::to_string(at) + " octets, more than " + std::to_string(KeyExtractor::kMostOctets));
     }
+    table_.used_key_octets_ = at;
     table_.key_octets_ = rounded_up(at, kWord);
     pair_sides();
     for (const Entry& entry : entries_) {
@@ -416,7 +424,8 @@ void TableCompiler::lay_out_part(const Entry& entry, std::size_t& at) {
         entry.field.field != nullptr ? octets_of(entry.field.field->encoding) : 0;
     const FieldReader reader = reader_of(entry.field, octets);
     raise(table_.key_need_, reader.header_need());
-    table_.key_parts_.push_back({reader, static_cast<std::uint16_t>(at)});
+    auto& parts = reader.is_number() ? table_.key_numbers_ : table_.key_octet_parts_;
+    parts.push_back({reader, static_cast<std::uint16_t>(at)});
     add_key_elements(entry, at);
     at += reader.record_octets();
 }
@@ -600,10 +609,17 @@ void TableCompiler::finish_group() {
     group.in_unified_headers = table_.beyond_unified_headers_.empty();
     group.context = &table_;
     group.key_octets = static_cast<std::uint16_t>(table_.key_octets_);
+    const auto has_values = [this](auto concerns) {
+        return std::ranges::any_of(table_.values_, concerns, &CompiledTable::Value::function);
+    };
     if (group.octets > table_.key_octets_) {
         const bool is_gathered = table_.packets_ == TablePackets::gathered;
-        group.begin = is_gathered ? &CompiledTable::begin_gathered : &CompiledTable::begin;
-        group.add = is_gathered ? &CompiledTable::add_gathered : &CompiledTable::add;
+        if (has_values(&begins)) {
+            group.begin = is_gathered ? &CompiledTable::begin_gathered : &CompiledTable::begin;
+        }
+        if (has_values(&adds)) {
+            group.add = is_gathered ? &CompiledTable::add_gathered : &CompiledTable::add;
+        }
         group.finish = &CompiledTable::finish;
     }
     const auto is_outer = [](const Entry& entry) { return is_outer_address(entry.field); };

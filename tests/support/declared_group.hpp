@@ -39,6 +39,9 @@ public:
     }
 
     [[nodiscard]] std::size_t octets() const noexcept override { return sizeof(DeclaredOctets); }
+    [[nodiscard]] std::size_t used_octets() const noexcept override {
+        return has_macs_ ? sizeof(DeclaredOctets) : sizeof(DeclaredOctets::dscp);
+    }
     void extract(const PacketView& /*packet*/, const PacketFields& fields,
                  std::byte* to) const noexcept override {
         const DeclaredOctets octets = of(fields, has_macs_);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <tuple>
 #include <utility>
@@ -132,13 +133,14 @@ struct Values {
 Flow flow_of(const PacketFields& fields, const KeyDescriptor& key, bool has_macs) {
     const DeclaredOctets octets = DeclaredExtractor::of(fields, has_macs);
     const bool has_addresses = key.source.ipv4 != 0;
-    const auto end = [&](const IpAddress& address, L4Port port, std::uint8_t mac) {
+    const auto end = [&](const IpAddress& address, L4Port port, bool has_port, std::uint8_t mac) {
         return End{has_addresses ? std::to_integer<std::uint8_t>(address[0]) : std::uint8_t{0},
-                   key.source_port ? port.value : std::uint16_t{0}, mac};
+                   has_port ? port.value : std::uint16_t{0}, mac};
     };
     return {key.ip_version ? fields.ip_version : std::uint8_t{4}, octets.dscp,
-            end(fields.source, fields.source_port, octets.source_mac),
-            end(fields.destination, fields.destination_port, octets.destination_mac)};
+            end(fields.source, fields.source_port, key.source_port, octets.source_mac),
+            end(fields.destination, fields.destination_port, key.destination_port,
+                octets.destination_mac)};
 }
 Flow flow_of(const FlowKey& key, const DeclaredOctets& octets) {
     return {
@@ -185,6 +187,85 @@ TEST_CASE("Declared key: uniflows have the packets with equal octets", "[flowcac
     }
     CHECK(flows.size() == records.size());
     CHECK(flows == expected_of(packets, table.options.key, has_macs));
+}
+
+namespace {
+
+/// A key, and where its ShortKeys have room for one octet; nothing: nowhere.
+struct Room {
+    KeyDescriptor key;
+    std::optional<std::size_t> place;
+};
+
+KeyDescriptor without(bool KeyDescriptor::*member) {
+    KeyDescriptor key;
+    key.*member = false;
+    return key;
+}
+
+std::vector<Room> rooms() {
+    KeyDescriptor nets;
+    nets.source = {.ipv4 = 32, .ipv6 = 64};
+    nets.destination = {.ipv4 = 24, .ipv6 = 24};
+    KeyDescriptor unlike = nets;  // IPv6 has the octet in its key
+    unlike.destination = {.ipv4 = 24, .ipv6 = 56};
+    return {{.key = {}, .place = {}},
+            {.key = nothing_else(), .place = 0},
+            {.key = nets, .place = 7},
+            {.key = unlike, .place = {}},
+            {.key = without(&KeyDescriptor::source_port), .place = 8},
+            {.key = without(&KeyDescriptor::destination_port), .place = 10},
+            {.key = without(&KeyDescriptor::vlan), .place = 12},
+            {.key = without(&KeyDescriptor::protocol), .place = 14},
+            {.key = without(&KeyDescriptor::ingress_interface), .place = {}}};
+}
+
+}  // namespace
+
+TEST_CASE("KeyMasks: room for octets, is what no member of a key has", "[flowcache][unit]") {
+    for (const Room& room : rooms()) {
+        CHECK(KeyMasks(room.key).free_octets(1) == room.place);
+    }
+    const KeyMasks alone(nothing_else());
+    CHECK(alone.free_octets(8) == 0);
+    KeyDescriptor nets = nothing_else();
+    nets.ip_version = true;
+    nets.source = nets.destination = {.ipv4 = 24, .ipv6 = 56};
+    CHECK(KeyMasks(nets).free_octets(7) == 8);
+    CHECK(KeyMasks(nets).free_octets(8) == std::nullopt);
+    nets.protocol = nets.vlan = true;
+    CHECK(KeyMasks(nets).free_octets(4) == 8);
+    CHECK(KeyMasks(nets).free_octets(5) == std::nullopt);
+    nets.source_port = nets.destination_port = true;
+    CHECK(KeyMasks(nets).free_octets(1) == std::nullopt);
+}
+
+TEST_CASE(
+    "Declared key: octets in the place of members that are not in the key, stay out of records",
+    "[flowcache][unit]") {
+    const Packets packets(9, kPackets);
+    for (const Room& room : rooms()) {
+        const Declared table(room.key, FlowDirection::uniflow, false);
+        CHECK(DeclaredKey(table.layout, table.options.key).is_in_short_key() ==
+              room.place.has_value());
+        auto records = records_of(table, packets);
+        std::map<Flow, Values> flows;
+        for (auto& record : records) {
+            const DeclaredGroup& group = table.there(record);
+            const FlowKey& key = record.core.key;
+            FlowKey expected{.source_port = key.source_port,
+                             .destination_port = key.destination_port,
+                             .protocol = room.key.protocol ? ip_protocol::kUdp : std::uint8_t{0},
+                             .ip_version = key.ip_version,
+                             .ingress_interface = {room.key.ingress_interface ? 1U : 0U}};
+            expected.source[0] = key.source[0];
+            expected.destination[0] = key.destination[0];
+            REQUIRE(key == expected);
+            flows[flow_of(key, group.key)] = values_of(group, record.core.packets);
+        }
+        CHECK(flows.size() == records.size());
+        CHECK(flows == expected_of(packets, room.key, false));
+    }
 }
 
 TEST_CASE("Declared key: biflows have both directions, whose ends change places",

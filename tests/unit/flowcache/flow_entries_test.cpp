@@ -15,7 +15,7 @@ TEST_CASE("FlowEntries: the addresses of an entry are touched for IPv6 only", "[
     std::vector<std::byte> bytes(Entries::bytes_needed(2));
     std::span<std::byte> memory(bytes);
     Counter gauge;
-    Entries entries(memory, 2, {}, gauge);
+    Entries entries(memory, 2, {}, true, gauge);
     const EntryIndex entry = entries.allocate();
     entries.hot(entry).key.ip_version = ip_version;
     entries.ipv6(entry).source.fill(std::byte{1});

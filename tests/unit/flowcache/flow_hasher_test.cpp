@@ -298,6 +298,34 @@ TEST_CASE("FlowHasher: under one seed addresses, ports and VLAN flip each bit fo
     }
 }
 
+TEST_CASE(
+    "FlowHasher: each bit of octets behind one key flips each bit of the hash for half of them",
+    "[flowcache][unit]") {
+    const std::size_t words = GENERATE(1U, 2U, 3U, 4U, 16U);
+    const FlowHasher hasher(GENERATE(1U, 2U));
+    std::mt19937_64 random(3);
+    const FlowHash of_key = random();
+    std::vector<Flips> flips(64 * words);
+    std::vector<std::uint64_t> value(words);
+    const auto hash = [&] { return hasher(of_key, std::as_bytes(std::span(value))); };
+    for (std::uint32_t sample = 0; sample < kSamples; ++sample) {
+        std::ranges::generate(value, [&random] { return random(); });
+        const FlowHash before = hash();
+        for (std::size_t bit = 0; bit < flips.size(); ++bit) {
+            value[bit / 64] ^= std::uint64_t{1} << bit % 64;
+            const FlowHash changed = before ^ hash();
+            value[bit / 64] ^= std::uint64_t{1} << bit % 64;
+            for (std::size_t of_hash = 0; of_hash < 64; ++of_hash) {
+                flips[bit][of_hash] += changed >> of_hash & 1U;
+            }
+        }
+    }
+    for (std::size_t bit = 0; bit < flips.size(); ++bit) {
+        INFO("bit " << bit << " of the octets");
+        CHECK(is_half(flips[bit]));
+    }
+}
+
 TEST_CASE("FlowHasher: flows in a row lie in the index as if thrown at random",
           "[flowcache][unit]") {
     const std::uint64_t seed = GENERATE(0U, 1U, 2U, 3U, 4U, 0xFFFF'FFFF'FFFF'FFFFU);

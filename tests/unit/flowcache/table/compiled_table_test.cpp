@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/table/burst_keys.hpp"
 #include "flowcache/table/distinct_counter.hpp"
 #include "parsers/parse_packet.hpp"
 #include "tests/support/packet_builder.hpp"
@@ -471,6 +472,71 @@ TEST_CASE("CompiledTable: a packet that ends before an own field, does not match
     const Frame shorter = ethernet().ipv4().udp(1, 2).payload(1).padding(17).build();
     REQUIRE(parse_packet(shorter.view(), kUse.parse, fields) == ParseStatus::ok);
     CHECK_FALSE(table->has_fields(shorter.view(), fields));
+}
+
+TEST_CASE("CompiledTable: a number over the end of a word, is whole", "[flowcache][table][unit]") {
+    const auto table =
+        compiled({"ethernetType", "observationTimeSeconds/1", "ipTotalLength", "ipTTL"});
+    CHECK(table->extractor()->octets() == 16);
+    CHECK(table->extractor()->used_octets() == 11);
+    PacketView packet;
+    const Frame frame = ethernet().ipv4({.ttl = 9}).udp(1, 2).payload(0x0203 - 28).build();
+    packet = frame.view();
+    packet.seen_at = Timestamp{std::chrono::seconds{0x0908'0706}};
+    Group group(*table);
+    group.add(packet);
+    CHECK(numbers(group.octets()) ==
+          std::vector<unsigned>{0x00, 0x08, 6, 7, 8, 9, 3, 2, 0, 0, 9, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("BurstKeys: keys and own fields, are those of each packet alone",
+          "[flowcache][table][unit]") {
+    const std::vector<Frame> frames{
+        ethernet().ipv4({.type_of_service = 0xb8}).udp(1, 2).payload(20).build(),
+        ethernet().vlan(7).ipv4().udp(3, 53).payload(9).build(),
+        ethernet().ipv6().tcp(1, 2).payload(3).build(),
+        ethernet().ipv4({.ttl = 3}).ipv4().udp(1, 2).payload(14).build(),
+        ethernet().ipv4().udp(1, 2).payload(1).padding(17).build()};
+    for (const Texts& key : {Texts{"ipDiffServCodePoint", "dnsTransactionId"},
+                             Texts{"observationTimeSeconds/60", "sourceMacAddress", "peer", "ipTTL",
+                                   "ethernetType", "word", "tunnelSourceAddress"},
+                             Texts{"blob"}, Texts{"sourceAddress/24/56", "ipTotalLength"}}) {
+        const auto table = compiled(key, {"last(dnsTransactionId)"});
+        std::vector<Frame> cut;
+        for (const Frame& frame : frames) {
+            for (std::size_t octets = 40; octets < 56; octets += 2) {
+                cut.push_back(frame.cut(octets));
+            }
+        }
+        std::vector<PacketView> views;
+        std::vector<PacketFields> fields;
+        for (std::size_t place = 0; place < cut.size(); ++place) {
+            PacketFields parsed;
+            if (parse_packet(cut[place].view(), kUse.parse, parsed) == ParseStatus::ok) {
+                views.push_back(cut[place].view());
+                fields.push_back(parsed);
+            }
+        }
+        REQUIRE(views.size() > 20);
+        BurstKeys keys(*table);
+        for (int turn = 0; turn < 2; ++turn) {  // what was there before leaves no trace
+            keys.clear();
+            for (std::size_t place = 0; place < views.size(); ++place) {
+                keys.add(views[place], fields[place]);
+            }
+            const PacketMask with_fields = keys.read();
+            CHECK(keys.count() == views.size());
+            for (std::size_t place = 0; place < views.size(); ++place) {
+                const bool has_fields = (with_fields & mask_of(place)) != 0;
+                CHECK(has_fields == table->has_fields(views[place], fields[place]));
+                std::vector<std::byte> octets(table->extractor()->octets());
+                table->extractor()->extract(views[place], fields[place], octets.data());
+                CHECK(
+                    (!has_fields || std::equal(octets.begin(), octets.end(), keys.octets(place))));
+            }
+            CHECK(with_fields != 0);
+        }
+    }
 }
 
 TEST_CASE("CompiledTable: fields that unified headers do not carry, are named",
