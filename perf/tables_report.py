@@ -35,8 +35,7 @@ One queue in one thread, as in `perf/flow-cache`: receive buffers whose headers 
 record rings, and every 128 bursts the IPFIX encoder. IPv4 and UDP, 60 octets, flows at random, each as often, none of them
 new. Nanoseconds are without rewriting and export, whose costs are measured in the same rounds. The main table's own cost is
 that of the plain pipeline without parsing, of the same round; what a table adds is the difference to the plain pipeline.
-Parsing is measured by the parser that the pipeline has, without a cache: so its time, in which the pipeline's memory works
-too, is not counted as the main table's.
+Parsing alone is the pipeline's parser without a cache.
 
 {costs}"""
 
