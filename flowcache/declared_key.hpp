@@ -51,25 +51,19 @@ public:
     [[nodiscard]] bool is_in_short_key() const noexcept { return is_in_short_key_; }
     /// Where they are then.
     struct InShortKey {
-        ShortKey::Words room{};  ///< the bits that they have
-        std::size_t shift = 0;   ///< of the octets in the one word that has some
+        std::array<std::uint64_t, 2> room{};  ///< the bits that they have in the first two words
+        std::size_t shift = 0;                ///< of the octets in the one word that has some
 
         /// @param words   of a ShortKey without them
         /// @param octets  and zeros, up to 8
         [[nodiscard, gnu::always_inline]] ShortKey::Words with_octets(
             ShortKey::Words words, const std::byte* octets) const noexcept {
             const std::uint64_t shifted = word(octets) << shift;
-            for (std::size_t place = 0; place < words.size(); ++place) {
-                words[place] |= shifted & room[place];
-            }
-            return words;
+            return {words[0] | (shifted & room[0]), words[1] | (shifted & room[1]), words[2]};
         }
         [[nodiscard]] ShortKey without_octets(ShortKey key) const noexcept {
             ShortKey::Words words = key.words();
-            for (std::size_t place = 0; place < words.size(); ++place) {
-                words[place] &= ~room[place];
-            }
-            key.set_words(words);
+            key.set_words({words[0] & ~room[0], words[1] & ~room[1], words[2]});
             return key;
         }
     };

@@ -99,13 +99,28 @@ public:
             advance(kAhead);
         }
     }
-    /// The same where OctetsOfKeys are added.
+    /// The same of several packets, where OctetsOfKeys are added.
     ///
-    /// @param octets  as the key's extractor takes them, borrowed as the packet is; they are turned
-    ///                to the canonical key's direction
-    void add(const PacketView& packet, const PacketFields& fields, std::byte* octets) noexcept {
-        end_->extension = octets;
-        add(packet, fields);
+    /// @param packets  have pointers `packet` and `fields`
+    /// @param which    a bit for each packet that is added
+    /// @param octets   of the first one, as the key's extractor takes them, borrowed as the packets
+    ///                 are; they are turned to the canonical key's direction
+    /// @param stride   from the octets of one packet to those of the next
+    template <class Packets>
+    void add(const Packets& packets, PacketMask which, std::byte* octets,
+             std::size_t stride) noexcept {
+        KeyedPacket* end = end_;  // in a register
+        for (const auto& each : packets) {
+            end->packet = each.packet;
+            end->fields = each.fields;
+            end->extension = octets;
+            octets += stride;
+            end += which & 1U;
+            which >>= 1U;
+        }
+        end_ = end;
+        group_end_ = packets_.data() + (end_ - packets_.data()) / kGroup * kGroup + kGroup;
+        advance(kAhead);
     }
     /// The packets, in the order in which they were added; valid until the next clear().
     [[nodiscard]] std::span<KeyedPacket> finish() noexcept {

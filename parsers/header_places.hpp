@@ -99,6 +99,31 @@ enum class LastHeader : std::uint8_t { transport, payload };
     return places;
 }
 
+/// locate_headers() up to the transport header, of what most packets are: IPv4 right behind an
+/// Ethernet header without tags, in no tunnel. Few instructions, without a branch on what differs
+/// between such packets.
+///
+/// @return  false: the packet is another one
+[[nodiscard]] inline bool locate_transport_of_plain_ipv4(const PacketView& packet,
+                                                         const PacketFields& fields,
+                                                         HeaderPlaces& places) noexcept {
+    constexpr std::uint32_t kIpAt = 14;
+    constexpr std::size_t kLeastIpv4Bytes = 20;
+    const auto frame = CapturedBytes(packet.captured).header<kIpAt + kLeastIpv4Bytes>(0);
+    if (!frame || packet.link_type != LinkType::ethernet ||
+        fields.tunnel.kind != TunnelKind::none || fields.ip_version != 4 ||
+        frame.u16<kIpAt - 2>() != ethertype::kIpv4 || frame.u8<kIpAt>() >> 4U != 4) {
+        return false;
+    }
+    const std::uint32_t header = (frame.u8<kIpAt>() & 0x0fU) * 4U;
+    const auto captured = static_cast<std::uint32_t>(packet.captured.size());
+    places.network = kIpAt;
+    places.transport = fields.is_later_fragment ? HeaderPlaces::kAbsent : kIpAt + header;
+    places.payload = HeaderPlaces::kAbsent;
+    places.end = std::min(kIpAt + fields.ip_bytes, captured);
+    return true;
+}
+
 /// locate_headers() of any frame, which is parsed again.
 [[nodiscard]] HeaderPlaces walk_to_headers(const PacketView& packet, const PacketFields& fields,
                                            const ParseOptions& options,

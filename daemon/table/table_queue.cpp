@@ -156,16 +156,17 @@ private:
             return;
         }
         keys_.clear();
-        for_each_passed(burst, packets, [this](const KeyedPacket& packet) {
-            keys_.add(*packet.packet, *packet.fields);
-        });
-        PacketMask left = keys_.read();
-        counters.without_field.add(keys_.count() - static_cast<std::size_t>(std::popcount(left)));
-        for (; left != 0; left &= left - 1) {
-            const auto place = static_cast<std::size_t>(std::countr_zero(left));
-            const PacketAtHand& packet = keys_.packet(place);
-            keyed_.add(*packet.packet, *packet.fields, keys_.octets(place));
+        if (filters_ == nullptr) {
+            keys_.add(packets);
+        } else {
+            for_each_passed(burst, packets, [this](const KeyedPacket& packet) {
+                keys_.add(std::span(&packet, 1));
+            });
         }
+        const PacketMask with_fields = keys_.read();
+        const auto count = static_cast<std::size_t>(std::popcount(with_fields));
+        counters.without_field.add(keys_.packets().size() - count);
+        keyed_.add(keys_.packets(), with_fields, keys_.octets(0), keys_.stride());
     }
 
     const CompiledTable& table_;

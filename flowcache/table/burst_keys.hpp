@@ -30,13 +30,19 @@ public:
           octets_(words_ * kBurstPackets) {}
 
     void clear() noexcept { count_ = 0; }
-    /// Adds a packet; at most kBurstPackets since clear().
+    /// Adds packets; at most kBurstPackets since clear().
     ///
-    /// @param packet, fields  borrowed until the next clear()
-    void add(const PacketView& packet, const PacketFields& fields) noexcept {
-        packets_[count_].packet = &packet;
-        packets_[count_].fields = &fields;
-        ++count_;
+    /// @param packets  have pointers `packet` and `fields`, to what is borrowed until the next
+    ///                 clear()
+    template <class Packets>
+    void add(const Packets& packets) noexcept {
+        PacketAtHand* to = packets_.data() + count_;
+        for (const auto& each : packets) {
+            to->packet = each.packet;
+            to->fields = each.fields;
+            ++to;
+        }
+        count_ = static_cast<std::size_t>(to - packets_.data());
     }
     /// Reads what the packets have.
     ///
@@ -47,14 +53,16 @@ public:
         table_.locate(packets);
         return table_.read_keys(packets, octets(0));
     }
-    [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    [[nodiscard]] const PacketAtHand& packet(std::size_t place) const noexcept {
-        return packets_[place];
+    /// In the order in which they were added.
+    [[nodiscard]] std::span<const PacketAtHand> packets() const noexcept {
+        return {packets_.data(), count_};
     }
     /// The octets of a packet's key, aligned to 8; valid until the next read().
     [[nodiscard]] std::byte* octets(std::size_t place) noexcept {
         return reinterpret_cast<std::byte*>(octets_.data() + place * words_);
     }
+    /// From the octets of one packet to those of the next.
+    [[nodiscard]] std::size_t stride() const noexcept { return words_ * kWord; }
 
 private:
     static constexpr std::size_t kWord = sizeof(std::uint64_t);

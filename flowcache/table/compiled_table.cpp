@@ -134,33 +134,35 @@ void CompiledTable::locate(std::span<PacketAtHand> packets) const noexcept {
     }
     const LastHeader last = last_header(own_need_);
     for (PacketAtHand& packet : packets) {
-        packet.places = locate_headers(*packet.packet, *packet.fields, parse_, last);
+        if (last == LastHeader::payload ||
+            !locate_transport_of_plain_ipv4(*packet.packet, *packet.fields, packet.places)) {
+            packet.places = locate_headers(*packet.packet, *packet.fields, parse_, last);
+        }
     }
 }
 
 PacketMask CompiledTable::read_keys(std::span<const PacketAtHand> packets,
                                     std::byte* to) const noexcept {
-    constexpr int kBits = std::numeric_limits<PacketMask>::digits;
-    PacketMask with_all = packets.empty() ? 0 : ~PacketMask{0} >> (kBits - packets.size());
-    for (const FieldReader& reader : own_readers_) {
+    PacketMask with_fields = write_keys(packets, to);
+    for (const FieldReader& reader : own_readers_beside_key_) {
         PacketMask with_field = 0;
         for (std::size_t place = 0; place < packets.size(); ++place) {
             with_field |= PacketMask{reader.is_there(packets[place])} << place;
         }
-        with_all &= with_field;
+        with_fields &= with_field;
     }
-    write_keys(packets, to);
-    return with_all;
+    return with_fields;
 }
 
 /// Whole words are written, since who loads a word that spans narrower stores waits for them.
-void CompiledTable::write_keys(std::span<const PacketAtHand> packets,
-                               std::byte* to) const noexcept {
+///
+/// @return  a bit for each packet: whether it has those own fields that are numbers of the key
+PacketMask CompiledTable::write_keys(std::span<const PacketAtHand> packets,
+                                     std::byte* to) const noexcept {
     constexpr std::size_t kBits = 8;
+    constexpr std::size_t kMaskBits = std::numeric_limits<PacketMask>::digits;
     const std::size_t octets = key_octets_;
-    const auto at_hand = [packets](std::size_t index) -> const PacketAtHand& {
-        return packets[index];
-    };
+    PacketMask with_fields = packets.empty() ? 0 : ~PacketMask{0} >> (kMaskBits - packets.size());
     std::memset(to, 0, packets.size() * octets);
     for (const KeyPart& part : key_numbers_) {
         std::byte* const first = to + part.to / kWord * kWord;
@@ -169,14 +171,13 @@ void CompiledTable::write_keys(std::span<const PacketAtHand> packets,
             at += index * octets;
             store_word(load_word(at) | bits, at);
         };
-        part.reader.numbers(packets.size(), at_hand, [=](std::size_t index, std::uint64_t number) {
+        with_fields &= part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
             add(first, index, number << shift);
         });
         if (part.to % kWord + part.reader.record_octets() > kWord) {
-            part.reader.numbers(packets.size(), at_hand,
-                                [=](std::size_t index, std::uint64_t number) {
-                                    add(first + kWord, index, number >> (kWord * kBits - shift));
-                                });
+            part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
+                add(first + kWord, index, number >> (kWord * kBits - shift));
+            });
         }
     }
     for (const KeyPart& part : key_octet_parts_) {
@@ -184,6 +185,7 @@ void CompiledTable::write_keys(std::span<const PacketAtHand> packets,
             part.reader.write(packets[index], to + index * octets + part.to);
         }
     }
+    return with_fields;
 }
 
 void CompiledTable::write_key(const PacketView& packet, const PacketFields& fields,

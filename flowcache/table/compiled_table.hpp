@@ -181,7 +181,7 @@ private:
     [[nodiscard]] static LastHeader last_header(HeaderNeed need) noexcept {
         return need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport;
     }
-    void write_keys(std::span<const PacketAtHand> packets, std::byte* to) const noexcept;
+    PacketMask write_keys(std::span<const PacketAtHand> packets, std::byte* to) const noexcept;
     void write_key(const PacketView& packet, const PacketFields& fields,
                    std::byte* to) const noexcept;
     /// Begins the values of a record.
@@ -204,6 +204,7 @@ private:
     std::vector<Value> values_;
     std::vector<Constant> constants_;
     std::vector<FieldReader> own_readers_;
+    std::vector<FieldReader> own_readers_beside_key_;  ///< without those in key_numbers_
     std::vector<std::size_t> own_fields_;
     std::vector<std::string> beyond_unified_headers_;
     HeaderNeed key_need_{};

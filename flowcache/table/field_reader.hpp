@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include "flowcache/record/address_words.hpp"
@@ -116,22 +117,30 @@ public:
 
     /// The value of a number; 0 where a packet does not have the field.
     [[nodiscard]] std::uint64_t number(const PacketAtHand& at_hand) const noexcept {
-        std::uint64_t raw = 0;
-        with_step([&](auto step) { raw = raw_number<step()>(at_hand); });
-        return bounded(raw);
+        std::uint64_t number = 0;
+        with_step([&](auto step) { number = read<step()>(at_hand).number; });
+        return number;
     }
     /// number() of many packets. What the field is, is looked at once for all of them.
     ///
-    /// @param at_hand  returns PacketAtHand of an index below `count`
+    /// @param packets  at most kBurstPackets
     /// @param take     called with each index and the packet's number
-    template <class AtHand, class Take>
-    void numbers(std::size_t count, AtHand at_hand, Take take) const noexcept {
+    /// @return         a bit for each packet: whether it has the field, if that is one of the
+    ///                 user's own; otherwise 1
+    template <class Take>
+    PacketMask numbers(std::span<const PacketAtHand> packets, Take take) const noexcept {
+        PacketMask with_field = 0;
         with_step([&](auto step) {
             const FieldReader reader = *this;  // which no store to a key can change
-            for (std::size_t index = 0; index < count; ++index) {
-                take(index, reader.bounded(reader.raw_number<step()>(at_hand(index))));
+            PacketMask mask = 0;
+            for (std::size_t index = 0; index < packets.size(); ++index) {
+                const Reading reading = reader.read<step()>(packets[index]);
+                take(index, reading.number);
+                mask |= PacketMask{reading.is_there} << index;
             }
+            with_field = mask;
         });
+        return with_field;
     }
     /// Writes the value as it lies in records: numbers in host byte order.
     ///
@@ -231,8 +240,19 @@ private:
         std::memcpy(&value, static_cast<const std::byte*>(from) + offset, sizeof value);
         return value;
     }
-    [[nodiscard]] std::uint64_t bounded(std::uint64_t raw) const noexcept {
-        return std::min(raw >> shift_ & mask_, most_);
+    /// A number, and whether the packet has the field; without it the number is 0.
+    struct Reading {
+        std::uint64_t number;
+        bool is_there;
+    };
+    template <Step kStep>
+    [[nodiscard, gnu::always_inline]] Reading read(const PacketAtHand& at_hand) const noexcept {
+        if constexpr (kStep >= Step::own_number1) {
+            const std::byte* const octets = own_octets(at_hand);
+            return {octets != nullptr ? own_number<kStep>(octets) : 0, octets != nullptr};
+        } else {
+            return {std::min(raw_number<kStep>(at_hand) >> shift_ & mask_, most_), true};
+        }
     }
     template <Step kStep>
     using Constant = std::integral_constant<Step, kStep>;
@@ -292,11 +312,9 @@ private:
             return interval_start(at_hand.packet->seen_at);
         } else if constexpr (kStep == Step::ether_type) {
             return ether_type(*at_hand.packet);
-        } else if constexpr (kStep == Step::tunnel_version) {
-            return fields.tunnel.addresses != nullptr ? fields.tunnel.ip_version : 0;
         } else {
-            const std::byte* const octets = own_octets(at_hand);
-            return octets != nullptr ? own_number<kStep>(octets) : 0;
+            static_assert(kStep == Step::tunnel_version);
+            return fields.tunnel.addresses != nullptr ? fields.tunnel.ip_version : 0;
         }
     }
     [[nodiscard]] std::uint64_t interval_start(Timestamp time) const noexcept {

@@ -223,6 +223,7 @@ void TableCompiler::compile() {
     check_direction();
     in_list("key", [this] { lay_out_key(); });
     in_list("values", [this] { read_values(); });
+    list_own_readers();
     place_parts();
     finish_group();
 }
@@ -591,6 +592,18 @@ void TableCompiler::place_parts() {
     for (std::size_t index = 0; index < part_of_constant_.size(); ++index) {
         table_.constants_[index].to =
             static_cast<std::uint16_t>(parts_[part_of_constant_[index]].at);
+    }
+}
+
+void TableCompiler::list_own_readers() {
+    for (std::size_t place = 0; place < table_.own_fields_.size(); ++place) {
+        const auto is_it = [index = table_.own_fields_[place]](const Entry& entry) {
+            return entry.field.field == nullptr && entry.field.own_index == index;
+        };
+        const FieldReader& reader = table_.own_readers_[place];
+        if (!reader.is_number() || std::ranges::none_of(entries_, is_it)) {
+            table_.own_readers_beside_key_.push_back(reader);
+        }
     }
 }
 

@@ -55,6 +55,7 @@ private:
     void add_value(const std::string& text, const ValueReference& value);
     void place_parts();
     void place_parts_of(std::size_t alignment, std::size_t& at);
+    void list_own_readers();
     void finish_group();
 
     [[nodiscard]] FieldReader reader_of(const FieldReference& field, std::size_t record_octets);

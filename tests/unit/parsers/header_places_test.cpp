@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::uint32_t kAbsent = HeaderPlaces::kAbsent;
 
+/// Whether the short way does not take a packet, or takes it where locate_headers() does.
+bool agrees_with_short_way(const PacketView& packet, const PacketFields& fields,
+                           const ParseOptions& options) {
+    HeaderPlaces places;
+    return !locate_transport_of_plain_ipv4(packet, fields, places) ||
+           places == locate_headers(packet, fields, options, LastHeader::transport);
+}
+
 HeaderPlaces places_of(const PacketView& packet, const ParseOptions& options = {}) {
     const Parsed parsed = parse(packet, options);
     REQUIRE(parsed.status == ParseStatus::ok);
@@ -19,6 +27,7 @@ HeaderPlaces places_of(const PacketView& packet, const ParseOptions& options = {
     HeaderPlaces without_payload = places;
     without_payload.payload = kAbsent;
     CHECK(locate_headers(packet, parsed.fields, options, LastHeader::transport) == without_payload);
+    CHECK(agrees_with_short_way(packet, parsed.fields, options));
     return places;
 }
 HeaderPlaces places_of(const Frame& frame, const ParseOptions& options = {}) {
@@ -103,6 +112,20 @@ TEST_CASE("locate_headers: the end is the packet's, not that of padding, or the 
     CHECK(places_of(ethernet().ipv4().udp(1, 2).payload(100).build().cut(60)).end == 60);
 }
 
+TEST_CASE("locate_transport_of_plain_ipv4: takes IPv4 right behind Ethernet alone",
+          "[parsers][unit]") {
+    const auto takes = [](const Frame& frame, const ParseOptions& options = {}) {
+        HeaderPlaces places;
+        const Parsed parsed = parse(frame.view(), options);
+        return locate_transport_of_plain_ipv4(frame.view(), parsed.fields, places);
+    };
+    CHECK(takes(ethernet().ipv4({.option_bytes = 8}).tcp(1, 2).build()));
+    CHECK(takes(ethernet().ipv4().ipv4().udp(1, 2).build()));
+    CHECK_FALSE(takes(ethernet().ipv4().ipv4().udp(1, 2).build(), {.tunnel = TunnelMode::inner}));
+    CHECK_FALSE(takes(ethernet().vlan(1).ipv4().udp(1, 2).build()));
+    CHECK_FALSE(takes(ethernet().ipv6().udp(1, 2).build()));
+}
+
 TEST_CASE("locate_headers: MPLS, PPPoE, SNAP and pseudo-wires, are stepped over",
           "[parsers][unit]") {
     CHECK(places_of(ethernet().mpls(1, false).mpls(2).ipv4().udp(1, 2).build()).network == 22);
@@ -155,7 +178,8 @@ TEST_CASE("locate_headers: each frame of all captures, cut anywhere, agrees with
                     const HeaderPlaces places = locate_headers(packet, fields, options);
                     ++checked;
                     wrong += agrees(packet, fields, places) &&
-                                     places == walk_to_headers(packet, fields, options)
+                                     places == walk_to_headers(packet, fields, options) &&
+                                     agrees_with_short_way(packet, fields, options)
                                  ? 0
                                  : 1;
                 }

@@ -522,10 +522,10 @@ TEST_CASE("BurstKeys: keys and own fields, are those of each packet alone",
         for (int turn = 0; turn < 2; ++turn) {  // what was there before leaves no trace
             keys.clear();
             for (std::size_t place = 0; place < views.size(); ++place) {
-                keys.add(views[place], fields[place]);
+                keys.add(std::array{PacketAtHand(views[place], fields[place])});
             }
             const PacketMask with_fields = keys.read();
-            CHECK(keys.count() == views.size());
+            CHECK(keys.packets().size() == views.size());
             for (std::size_t place = 0; place < views.size(); ++place) {
                 const bool has_fields = (with_fields & mask_of(place)) != 0;
                 CHECK(has_fields == table->has_fields(views[place], fields[place]));
