@@ -154,38 +154,45 @@ PacketMask CompiledTable::read_keys(std::span<const PacketAtHand> packets,
     return with_fields;
 }
 
-/// Whole words are written, since who loads a word that spans narrower stores waits for them.
-///
 /// @return  a bit for each packet: whether it has those own fields that are numbers of the key
 PacketMask CompiledTable::write_keys(std::span<const PacketAtHand> packets,
                                      std::byte* to) const noexcept {
-    constexpr std::size_t kBits = 8;
     constexpr std::size_t kMaskBits = std::numeric_limits<PacketMask>::digits;
-    const std::size_t octets = key_octets_;
     PacketMask with_fields = packets.empty() ? 0 : ~PacketMask{0} >> (kMaskBits - packets.size());
-    std::memset(to, 0, packets.size() * octets);
+    std::memset(to, 0, packets.size() * key_octets_);
     for (const KeyPart& part : key_numbers_) {
-        std::byte* const first = to + part.to / kWord * kWord;
-        const std::size_t shift = part.to % kWord * kBits;
-        const auto add = [octets](std::byte* at, std::size_t index, std::uint64_t bits) {
-            at += index * octets;
-            store_word(load_word(at) | bits, at);
-        };
-        with_fields &= part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
-            add(first, index, number << shift);
-        });
-        if (part.to % kWord + part.reader.record_octets() > kWord) {
-            part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
-                add(first + kWord, index, number >> (kWord * kBits - shift));
-            });
-        }
+        with_fields &= write_numbers(part, packets, to);
     }
     for (const KeyPart& part : key_octet_parts_) {
         for (std::size_t index = 0; index < packets.size(); ++index) {
-            part.reader.write(packets[index], to + index * octets + part.to);
+            part.reader.write(packets[index], to + index * key_octets_ + part.to);
         }
     }
     return with_fields;
+}
+
+/// Writes whole words, since who loads a word that spans narrower stores waits for them.
+///
+/// @param to  of the first key, where the number is 0
+/// @return    as FieldReader::numbers()
+PacketMask CompiledTable::write_numbers(const KeyPart& part, std::span<const PacketAtHand> packets,
+                                        std::byte* to) const noexcept {
+    constexpr std::size_t kBits = 8;
+    const std::size_t octets = key_octets_;
+    const auto add = [octets](std::byte* at, std::size_t index, std::uint64_t bits) {
+        at += index * octets;
+        store_word(load_word(at) | bits, at);
+    };
+    std::byte* const first = to + part.to / kWord * kWord;
+    const std::size_t shift = part.to % kWord * kBits;
+    if (part.to % kWord + part.reader.record_octets() > kWord) {  // the rest is in the next word
+        part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
+            add(first + kWord, index, number >> (kWord * kBits - shift));
+        });
+    }
+    return part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
+        add(first, index, number << shift);
+    });
 }
 
 void CompiledTable::write_key(const PacketView& packet, const PacketFields& fields,
