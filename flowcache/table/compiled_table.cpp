@@ -159,7 +159,7 @@ PacketMask CompiledTable::write_keys(std::span<const PacketAtHand> packets,
                                      std::byte* to) const noexcept {
     constexpr std::size_t kMaskBits = std::numeric_limits<PacketMask>::digits;
     PacketMask with_fields = packets.empty() ? 0 : ~PacketMask{0} >> (kMaskBits - packets.size());
-    std::memset(to, 0, packets.size() * key_octets_);
+    std::fill_n(to, packets.size() * key_octets_, std::byte{0});  // `to` may be nullptr: 0 octets
     for (const KeyPart& part : key_numbers_) {
         with_fields &= write_numbers(part, packets, to);
     }

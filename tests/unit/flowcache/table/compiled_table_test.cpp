@@ -500,7 +500,8 @@ TEST_CASE("BurstKeys: keys and own fields, are those of each packet alone",
     for (const Texts& key : {Texts{"ipDiffServCodePoint", "dnsTransactionId"},
                              Texts{"observationTimeSeconds/60", "sourceMacAddress", "peer", "ipTTL",
                                    "ethernetType", "word", "tunnelSourceAddress"},
-                             Texts{"blob"}, Texts{"sourceAddress/24/56", "ipTotalLength"}}) {
+                             Texts{"blob"}, Texts{"sourceAddress/24/56", "ipTotalLength"},
+                             Texts{"sourceAddress/24/56"}}) {
         const auto table = compiled(key, {"last(dnsTransactionId)"});
         std::vector<Frame> cut;
         for (const Frame& frame : frames) {
@@ -529,6 +530,9 @@ TEST_CASE("BurstKeys: keys and own fields, are those of each packet alone",
             for (std::size_t place = 0; place < views.size(); ++place) {
                 const bool has_fields = (with_fields & mask_of(place)) != 0;
                 CHECK(has_fields == table->has_fields(views[place], fields[place]));
+                if (table->extractor() == nullptr) {
+                    continue;  // own fields in values alone
+                }
                 std::vector<std::byte> octets(table->extractor()->octets());
                 table->extractor()->extract(views[place], fields[place], octets.data());
                 CHECK(
