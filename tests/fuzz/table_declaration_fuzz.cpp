@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/table/burst_keys.hpp"
 #include "flowcache/table/compiled_table.hpp"
 #include "flowcache/table/table_text.hpp"
 #include "parsers/parse_packet.hpp"
@@ -110,6 +111,23 @@ void check_key(const KeyExtractor& extractor, const PacketView& packet,
     demand(one.is_same(other));
 }
 
+/// Several packets' keys, read at once, are those of each alone.
+void check_burst(const CompiledTable& table, const PacketView& packet, const PacketFields& fields) {
+    BurstKeys keys(table);
+    keys.clear();
+    keys.add(std::array{PacketAtHand(packet, fields), PacketAtHand(packet, fields)});
+    const bool has_fields = table.has_fields(packet, fields);
+    demand(keys.read() == (has_fields ? PacketMask{3} : PacketMask{0}));
+    if (table.extractor() == nullptr || !has_fields) {
+        return;
+    }
+    GroupMemory one(table.extractor()->octets(), std::byte{0xee});
+    table.extractor()->extract(packet, fields, one.data());
+    for (const std::size_t place : {0U, 1U}) {
+        demand(std::equal(one.data(), one.data() + keys.stride(), keys.octets(place)));
+    }
+}
+
 void check_group(const CompiledTable& table, const PacketView& packet, const PacketFields& fields) {
     const FieldGroup& row = *table.group();
     GroupMemory group(row.octets, std::byte{0});
@@ -118,8 +136,11 @@ void check_group(const CompiledTable& table, const PacketView& packet, const Pac
     }
     if (row.begin != nullptr) {
         row.begin(row.context, group.data(), packet, fields);
+    }
+    for (int packets = 0; packets < 2 && row.add != nullptr; ++packets) {
         row.add(row.context, group.data(), packet, fields);
-        row.add(row.context, group.data(), packet, fields);
+    }
+    if (row.finish != nullptr) {
         row.finish(row.context, group.data());
     }
     demand(row.variant_of == nullptr || row.variant_of(group.data(), 0) < row.variants);
@@ -137,6 +158,7 @@ void check_packet(const CompiledTable& table, const FuzzedFrame& input) {
     if (table.extractor() != nullptr) {
         check_key(*table.extractor(), packet, fields);
     }
+    check_burst(table, packet, fields);
     if (table.group() != nullptr) {
         check_group(table, packet, fields);
     }
