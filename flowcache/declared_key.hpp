@@ -13,6 +13,7 @@
 #include "flowcache/record/key_descriptor.hpp"
 #include "flowcache/record/key_extractor.hpp"
 #include "flowcache/record/key_masks.hpp"
+#include "flowcache/record/load_word.hpp"
 #include "flowcache/record_update.hpp"
 
 namespace tributary {
@@ -58,7 +59,7 @@ public:
         /// @param octets  and zeros, up to 8
         [[nodiscard, gnu::always_inline]] ShortKey::Words with_octets(
             ShortKey::Words words, const std::byte* octets) const noexcept {
-            const std::uint64_t shifted = word(octets) << shift;
+            const std::uint64_t shifted = load_word(octets) << shift;
             return {words[0] | (shifted & room[0]), words[1] | (shifted & room[1]), words[2]};
         }
         [[nodiscard]] ShortKey without_octets(ShortKey key) const noexcept {
@@ -145,14 +146,9 @@ private:
     [[nodiscard]] bool have_same_words(const std::byte* a, const std::byte* b) const noexcept {
         std::uint64_t difference = 0;
         for (std::size_t at = 0; at < octets_; at += kWord) {
-            difference |= word(a + at) ^ word(b + at);
+            difference |= load_word(a + at) ^ load_word(b + at);
         }
         return difference == 0;
-    }
-    [[nodiscard]] static std::uint64_t word(const std::byte* from) noexcept {
-        std::uint64_t value = 0;
-        std::memcpy(&value, from, sizeof value);
-        return value;
     }
     [[nodiscard, gnu::noinline]] bool is_other_direction(const std::byte* octets,
                                                          const std::byte* of) const noexcept {

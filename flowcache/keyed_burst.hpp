@@ -204,20 +204,25 @@ private:
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
             key_packet(*packet, kDirection, masks);
-            FlowHash hash = matcher.hash_of_key(packet->key);
-            if (matcher.goes_beyond(packet->key)) {
-                hash = extended(hash, *packet);
-            }
-            packet->home = index.home(hash);
-            index.prefetch(packet->home);
+            find_home(*packet, matcher, index);
         }
         keyed_ = end;
+    }
+    /// Hashes the key of a packet, and requests the bucket of the hash.
+    [[gnu::always_inline]] void find_home(KeyedPacket& packet, const KeyMatcher& matcher,
+                                          const FlowIndex& index) const noexcept {
+        FlowHash hash = matcher.hash_of_key(packet.key);
+        if (matcher.goes_beyond(packet.key)) {
+            hash = extended(hash, packet);
+        }
+        packet.home = index.home(hash);
+        index.prefetch(packet.home);
     }
     /// Never inlined, so that the path of other packets is short.
     [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
         return matcher_.extended(hash, packet);
     }
-    /// The same with the key's octets. Never inlined, so that advance() is short.
+    /// key_until() of declared keys. Never inlined, so that advance() is short.
     template <FlowDirection kDirection>
     [[gnu::noinline]] void key_declared_until(KeyedPacket* end) noexcept {
         extract_until(end);
@@ -232,7 +237,7 @@ private:
         }
         keyed_ = end;
     }
-    /// The same of uniflows whose ShortKeys have the octets.
+    /// key_until() of declared keys whose octets are in the ShortKeys.
     [[gnu::noinline]] void key_with_octets_until(KeyedPacket* end) noexcept {
         extract_until(end);
         // Not copies: the loop has more of them than registers.
@@ -244,12 +249,7 @@ private:
             const ShortKey::Words of_packet =
                 words_of_packet(*packet->fields, packet->packet->ingress_interface);
             packet->key.set_words(place.with_octets(masks.masked(of_packet), packet->extension));
-            FlowHash hash = matcher.hash_of_key(packet->key);
-            if (matcher.goes_beyond(packet->key)) {
-                hash = extended(hash, *packet);
-            }
-            packet->home = index.home(hash);
-            index.prefetch(packet->home);
+            find_home(*packet, matcher, index);
         }
         keyed_ = end;
     }

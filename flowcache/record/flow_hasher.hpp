@@ -6,12 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <span>
 #include <type_traits>
 
 #include "flowcache/record/flow_key.hpp"
+#include "flowcache/record/load_word.hpp"
 
 namespace tributary {
 
@@ -75,24 +75,22 @@ public:
     [[nodiscard]] FlowHash operator()(FlowHash key, const Part& part) const noexcept {
         return XXH3_64bits_withSeed(&part, sizeof(part), seed_ ^ key);
     }
-    /// The same by octets, whose number is a multiple of 8, as a ShortKey is hashed: each two words
-    /// by a product of which one factor has the hash of all before, and a last one by a secret. So
-    /// octets are read as they were written, a word at a time.
+    /// The same by octets. Two words at a time are multiplied, the first with the hash so far and
+    /// the second with a secret on it; a single last word is multiplied by a secret. A last
+    /// multiplication by a secret follows, so that each word goes through two. Words are read
+    /// whole, as extractors write them.
+    ///
+    /// @param octets  a multiple of 8
     [[nodiscard]] FlowHash operator()(FlowHash key,
                                       std::span<const std::byte> octets) const noexcept {
         constexpr std::size_t kWord = sizeof(std::uint64_t);
-        const auto word = [](const std::byte* from) {
-            std::uint64_t value = 0;
-            std::memcpy(&value, from, sizeof value);
-            return value;
-        };
         const std::byte* at = octets.data();
         const std::byte* const end = at + octets.size();
         for (; end - at >= static_cast<std::ptrdiff_t>(2 * kWord); at += 2 * kWord) {
-            key = folded_product(key ^ word(at), secrets_[1] ^ word(at + kWord));
+            key = folded_product(key ^ load_word(at), secrets_[1] ^ load_word(at + kWord));
         }
         if (at != end) {
-            key ^= word(at);
+            key ^= load_word(at);
             key = folded_product(key, secrets_[2]);
         }
         return folded_product(key, secrets_[0]);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "flowcache/record/flow_record.hpp"
+#include "flowcache/record/load_word.hpp"
 #include "flowcache/table/distinct_counter.hpp"
 #include "flowcache/table/table_compiler.hpp"
 
@@ -20,11 +21,6 @@ const CompiledTable& table_of(const void* context) noexcept {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-std::uint64_t load_word(const std::byte* from) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, from, sizeof word);
-    return word;
-}
 void store_word(std::uint64_t word, std::byte* to) noexcept { std::memcpy(to, &word, sizeof word); }
 
 /// A gathered value of distinct(): a hash, and whether the packet has one.
