@@ -19,18 +19,9 @@ void RecordAccounting::set_copies(std::size_t most_copies) noexcept {
     most_copies_ = most_copies;
 }
 
-std::uint64_t RecordAccounting::begin(std::size_t copies) {
-    if (most_copies_ > 1) {
-        blocks_[next_ / kBlockRecords].states[next_ % kBlockRecords] = static_cast<State>(copies);
-    }
-    return next_++;
-}
-
-std::uint64_t RecordAccounting::begin(std::size_t queue, const RecordTally& tally,
-                                      std::size_t copies) {
-    const std::uint64_t number = begin(copies);
-    begun_[queue] += tally;
-    return number;
+/// Gives the next record its state.
+void RecordAccounting::note_copies(std::size_t copies) {
+    blocks_[next_ / kBlockRecords].states[next_ % kBlockRecords] = static_cast<State>(copies);
 }
 
 void RecordAccounting::delivered(std::size_t collector, const RecordEntry& record) noexcept {

@@ -48,8 +48,13 @@ public:
     /// The same for a record of this queue, so that settle_unread() can compute the rest.
     ///
     /// @param copies  1 .. the most that there may be
+    /// @cost  few instructions where a record has one copy: inlined for that
     [[nodiscard]] std::uint64_t begin(std::size_t queue, const RecordTally& tally,
-                                      std::size_t copies);
+                                      std::size_t copies) {
+        const std::uint64_t number = begin(copies);
+        begun_[queue] += tally;
+        return number;
+    }
     void delivered(std::size_t collector, const RecordEntry& record) noexcept;
     void lost(std::size_t collector, const RecordEntry& record, ExportLoss cause) noexcept;
     /// All records of a message.
@@ -128,7 +133,13 @@ private:
         bool lie_in_another_spool;  ///< the last other copy of some records is in a spool
     };
     [[nodiscard]] Last settle_copies(const UnreadRecords& records, State add) noexcept;
-    [[nodiscard]] std::uint64_t begin(std::size_t copies);
+    [[nodiscard]] std::uint64_t begin(std::size_t copies) {
+        if (most_copies_ > 1) {
+            note_copies(copies);
+        }
+        return next_++;
+    }
+    void note_copies(std::size_t copies);
     void lose_copy(std::size_t collector, std::size_t queue, const RecordTally& tally,
                    ExportLoss cause) noexcept;
     void spool_copy(std::size_t collector, std::size_t queue, const RecordTally& tally) noexcept;

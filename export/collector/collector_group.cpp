@@ -141,6 +141,17 @@ bool CollectorGroup::waits_for_pace(const Member& member) const noexcept {
            (options_.mode == ExportMode::failover ? is_active : member.session->has_own_pace());
 }
 
+/// @param copies  1 or more
+/// @return        nothing: there is no memory for its account
+[[gnu::always_inline]] inline std::optional<std::uint64_t> CollectorGroup::begin_record(
+    Origin origin, const RecordTally& tally, std::size_t copies) noexcept {
+    try {
+        return accounting_.begin(origin.queue, tally, copies);
+    } catch (const std::bad_alloc&) {
+        return std::nullopt;
+    }
+}
+
 bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now) {
     const std::vector<std::size_t>& takers = takers_[origin.layout];
     const bool has_taker = !takers.empty();
@@ -153,7 +164,8 @@ bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now)
         accounting_.lost_unbegun(origin.queue, tally, ExportLoss::no_collector);
         return true;
     }
-    const std::optional<std::uint64_t> number = begin_record(origin, tally);
+    const std::optional<std::uint64_t> number =
+        begin_record(origin, tally, options_.mode == ExportMode::copy ? takers.size() : 1);
     if (!number) {
         if (is_finishing_) {  // at the end it waits no longer
             lose_unbegun(origin, tally);
@@ -179,18 +191,6 @@ bool CollectorGroup::add(const std::byte* record, Origin origin, ExportTime now)
             }
     }
     return true;
-}
-
-/// @return  nothing: there is no memory for its account
-std::optional<std::uint64_t> CollectorGroup::begin_record(Origin origin,
-                                                          const RecordTally& tally) noexcept {
-    const std::size_t copies =
-        options_.mode == ExportMode::copy ? takers_[origin.layout].size() : 1;
-    try {
-        return accounting_.begin(origin.queue, tally, copies);
-    } catch (const std::bad_alloc&) {
-        return std::nullopt;
-    }
 }
 
 /// Counts a record without memory for its account as lost.

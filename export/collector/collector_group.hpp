@@ -176,8 +176,8 @@ private:
     [[nodiscard]] static std::size_t most_copies(ExportMode mode, const Takers& takers) noexcept;
     template <class IsGood>
     [[nodiscard]] std::size_t first(IsGood is_good) const;
-    [[nodiscard]] std::optional<std::uint64_t> begin_record(Origin origin,
-                                                            const RecordTally& tally) noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> begin_record(Origin origin, const RecordTally& tally,
+                                                            std::size_t copies) noexcept;
     void lose_unbegun(Origin origin, const RecordTally& record) noexcept;
     void add_to(std::size_t index, const RecordToSend& record, ExportTime now);
     [[nodiscard]] std::size_t share_of(const std::byte* record, std::size_t table) const noexcept;
