@@ -109,10 +109,12 @@ enum class LastHeader : std::uint8_t { transport, payload };
                                                          HeaderPlaces& places) noexcept {
     constexpr std::uint32_t kIpAt = 14;
     constexpr std::size_t kLeastIpv4Bytes = 20;
+    constexpr std::uint32_t kIpv4Begins = ethertype::kIpv4 << 4U | 4U;  // with the version
+    constexpr unsigned kBelowVersion = 12;  // bits of the four octets from the type on
     const auto frame = CapturedBytes(packet.captured).header<kIpAt + kLeastIpv4Bytes>(0);
     if (!frame || packet.link_type != LinkType::ethernet ||
         fields.tunnel.kind != TunnelKind::none || fields.ip_version != 4 ||
-        frame.u16<kIpAt - 2>() != ethertype::kIpv4 || frame.u8<kIpAt>() >> 4U != 4) {
+        frame.u32<kIpAt - 2>() >> kBelowVersion != kIpv4Begins) {
         return false;
     }
     const std::uint32_t header = (frame.u8<kIpAt>() & 0x0fU) * 4U;

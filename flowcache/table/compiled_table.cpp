@@ -155,9 +155,15 @@ PacketMask CompiledTable::write_keys(std::span<const PacketAtHand> packets,
                                      std::byte* to) const noexcept {
     constexpr std::size_t kMaskBits = std::numeric_limits<PacketMask>::digits;
     PacketMask with_fields = packets.empty() ? 0 : ~PacketMask{0} >> (kMaskBits - packets.size());
-    std::fill_n(to, packets.size() * key_octets_, std::byte{0});  // `to` may be nullptr: 0 octets
+    // A single word without octets is stored whole with its first number.
+    const bool is_word = key_octets_ == kWord && key_octet_parts_.empty() && !key_numbers_.empty();
+    if (!is_word) {
+        std::fill_n(to, packets.size() * key_octets_, std::byte{0});  // nullptr: of 0 octets
+    }
     for (const KeyPart& part : key_numbers_) {
-        with_fields &= write_numbers(part, packets, to);
+        const bool begins_word = is_word && &part == key_numbers_.data();
+        with_fields &=
+            begins_word ? begin_words(part, packets, to) : write_numbers(part, packets, to);
     }
     for (const KeyPart& part : key_octet_parts_) {
         for (std::size_t index = 0; index < packets.size(); ++index) {
@@ -165,6 +171,16 @@ PacketMask CompiledTable::write_keys(std::span<const PacketAtHand> packets,
         }
     }
     return with_fields;
+}
+
+/// Writes keys of one word, with their first number.
+PacketMask CompiledTable::begin_words(const KeyPart& part, std::span<const PacketAtHand> packets,
+                                      std::byte* to) const noexcept {
+    constexpr std::size_t kBits = 8;
+    const std::size_t shift = part.to * kBits;
+    return part.reader.numbers(packets, [=](std::size_t index, std::uint64_t number) {
+        store_word(number << shift, to + index * kWord);
+    });
 }
 
 /// Writes whole words, since who loads a word that spans narrower stores waits for them.

@@ -182,6 +182,8 @@ private:
         return need == HeaderNeed::payload ? LastHeader::payload : LastHeader::transport;
     }
     PacketMask write_keys(std::span<const PacketAtHand> packets, std::byte* to) const noexcept;
+    PacketMask begin_words(const KeyPart& part, std::span<const PacketAtHand> packets,
+                           std::byte* to) const noexcept;
     PacketMask write_numbers(const KeyPart& part, std::span<const PacketAtHand> packets,
                              std::byte* to) const noexcept;
     void write_key(const PacketView& packet, const PacketFields& fields,

@@ -86,6 +86,7 @@ public:
                                                          .meaning = "",
                                                          .text_octets = field.octets}))),
           base_(field.from),
+          base_place_(place_of_base(field.from)),
           offset_(field.offset) {}
     /// The IP version of the outer addresses; 0 without a tunnel.
     [[nodiscard]] static FieldReader of_tunnel_version() noexcept {
@@ -136,9 +137,11 @@ public:
             for (std::size_t index = 0; index < packets.size(); ++index) {
                 const Reading reading = reader.read<step()>(packets[index]);
                 take(index, reading.number);
-                mask |= PacketMask{reading.is_there} << index;
+                if constexpr (step() >= Step::own_number1) {
+                    mask |= PacketMask{reading.is_there} << index;
+                }
             }
-            with_field = mask;
+            with_field = step() >= Step::own_number1 ? mask : ~PacketMask{0};
         });
         return with_field;
     }
@@ -326,24 +329,24 @@ private:
     }
     [[nodiscard]] static std::uint64_t ether_type(const PacketView& packet) noexcept;
 
-    [[nodiscard]] std::uint32_t place_of_base(const HeaderPlaces& places) const noexcept {
-        switch (base_) {
-            case OwnFieldBase::frame:
-                return 0;
+    /// Where HeaderPlaces has what an offset counts from.
+    [[nodiscard]] static std::uint8_t place_of_base(OwnFieldBase base) noexcept {
+        switch (base) {
             case OwnFieldBase::l3:
-                return places.network;
+                return offsetof(HeaderPlaces, network);
             case OwnFieldBase::l4:
-                return places.transport;
-            case OwnFieldBase::payload:
-                break;
+                return offsetof(HeaderPlaces, transport);
+            default:
+                return offsetof(HeaderPlaces, payload);
         }
-        return places.payload;
     }
     /// @return  nullptr: the packet ends before the field
     [[nodiscard]] const std::byte* own_octets(const PacketAtHand& at_hand) const noexcept {
-        const std::uint64_t base = place_of_base(at_hand.places);
+        const bool is_in_frame = base_ == OwnFieldBase::frame;
+        const std::uint64_t base =
+            is_in_frame ? 0 : load<std::uint32_t>(&at_hand.places, base_place_);
         const std::uint64_t end =
-            base_ == OwnFieldBase::frame ? at_hand.packet->captured.size() : at_hand.places.end;
+            is_in_frame ? at_hand.packet->captured.size() : at_hand.places.end;
         // An absent header's place is far behind any end.
         return base + offset_ + octets_ <= end ? at_hand.packet->captured.data() + base + offset_
                                                : nullptr;
@@ -381,6 +384,7 @@ private:
     std::uint8_t shift_{0};
     std::uint8_t record_octets_{1};
     OwnFieldBase base_{};
+    std::uint8_t base_place_{};  ///< unless that is the frame: in HeaderPlaces
     std::uint16_t offset_{0};
     std::uint64_t mask_{~std::uint64_t{0}};
     std::uint64_t most_{~std::uint64_t{0}};
