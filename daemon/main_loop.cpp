@@ -354,7 +354,8 @@ std::unique_ptr<ControlServer> MainLoop::serve_control() {
         .flush = [this] { end_live_flows(probe_.pipeline, probe_.tables.live()); },
         .reload = [this] { return await_reload(); }};
     try {
-        auto server = std::make_unique<ControlServer>(path, probe_commands(answers));
+        auto server =
+            std::make_unique<ControlServer>(ControlPlace{.path = path}, probe_commands(answers));
         spdlog::info("control: {}", path);
         return server;
     } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #include "daemon/control/control_socket.hpp"
 
@@ -21,6 +22,9 @@ bool ControlReply::write(std::span<const std::byte> octets) {
 
 void ControlReply::end(std::string_view verdict) {
     constexpr std::uint32_t kNoMore = 0;
+    if (std::exchange(has_ended_, true)) {
+        return;
+    }
     static_cast<void>(send(std::as_bytes(std::span(&kNoMore, 1))) &&
                       send(std::as_bytes(std::span(verdict))));
 }
@@ -46,6 +50,18 @@ ssize_t ControlReply::send_some(std::span<const std::byte> octets) noexcept {
     const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
     waits_since_.store(0, std::memory_order_relaxed);
     return sent;
+}
+
+bool ControlReply::has_enough() const noexcept {
+    std::byte next{};
+    return ::recv(socket_, &next, sizeof next, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+std::optional<uid_t> ControlReply::user() const noexcept {
+    ucred process{};
+    socklen_t size = sizeof process;
+    const bool is_told = ::getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0;
+    return is_told ? std::optional(process.uid) : std::nullopt;
 }
 
 std::optional<ControlReply::Time> ControlReply::waits_since() const noexcept {

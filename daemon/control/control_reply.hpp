@@ -21,6 +21,8 @@ namespace tributary {
 //     <- the command's output, in parts: each part's octets (32 bits, network byte order), and
 //        the part
 //     <- 0 octets, then "ok", or why the command failed
+//
+// A client that closes its sending side asks a command that goes on, such as `dump`, to end.
 
 /// Sends the answer to one command to the client.
 class ControlReply {
@@ -33,11 +35,16 @@ public:
     /// @thread  the command's
     bool write(std::span<const std::byte> octets);
     bool write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-    /// Ends the answer.
+    /// Ends the answer; without effect if it has ended.
     ///
     /// @param verdict  kGoodVerdict, or why the command failed
     void end(std::string_view verdict);
 
+    /// Whether the client has closed its sending side behind the command: it asks a command that
+    /// goes on for some time to end its answer.
+    [[nodiscard]] bool has_enough() const noexcept;
+    /// The user id of the client's process; nothing: the system does not tell.
+    [[nodiscard]] std::optional<uid_t> user() const noexcept;
     /// Since when the client has not taken the present part; nullopt: no part is being sent.
     /// @thread  any
     [[nodiscard]] std::optional<Time> waits_since() const noexcept;
@@ -47,6 +54,7 @@ private:
     ssize_t send_some(std::span<const std::byte> octets) noexcept;
 
     int socket_;
+    bool has_ended_ = false;
     std::atomic<Time::rep> waits_since_{0};  ///< 0: no part is being sent
 };
 

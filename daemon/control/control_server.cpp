@@ -44,40 +44,41 @@ std::pair<dev_t, ino_t> file_of(const std::string& path) noexcept {
                                                : std::pair(dev_t{0}, ino_t{0});
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-    throw StartupError(EX_CANTCREAT, "control.socket " + path + ": " + why);
+[[noreturn]] void refuse(const ControlPlace& place, const std::string& why) {
+    throw StartupError(EX_CANTCREAT, place.key + " " + place.path + ": " + why);
 }
 
 /// Why a socket cannot be made in a folder, and the remedy.
-std::string trouble_with_folder(const std::string& path, int error) {
+std::string trouble_with_folder(const ControlPlace& place, int error) {
     if (error != ENOENT && error != EACCES && error != EPERM && error != EROFS) {
         return words_for(error);
     }
-    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const std::string folder = std::filesystem::path(place.path).parent_path().string();
     return fmt::format(
         "{}; user {} needs a folder to write into: as root `install -d -o {} {}`, or name another "
-        "path in control.socket (--set control.socket=PATH, `tributary --socket PATH`), or another "
+        "path in {} (--set {}=PATH, `tributary --socket PATH`), or another "
         "folder for both programs in RUNTIME_DIRECTORY of the environment; each of several probes "
         "needs one of its own",
-        words_for(error), ::geteuid(), ::geteuid(), folder.empty() ? "." : folder);
+        words_for(error), ::geteuid(), ::geteuid(), folder.empty() ? "." : folder, place.key,
+        place.key);
 }
 
 }  // namespace
 
-ControlServer::ControlServer(std::string path, Commands commands)
-    : path_(std::move(path)),
+ControlServer::ControlServer(ControlPlace where, Commands commands)
+    : place_(std::move(where)),
       commands_(std::move(commands)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!wake_) {
-        refuse(path_, words_for(errno));
+        refuse(place_, words_for(errno));
     }
     listen();
     try {
-        thread_ = HelperThread({.name = "control", .patience = kPatience},
+        thread_ = HelperThread({.name = place_.thread, .patience = kPatience},
                                [this](ThreadPlaceInRegistry& place) { run(place); });
     } catch (const std::system_error& error) {
         remove_socket();
-        refuse(path_, std::string("no thread for it: ") + error.what());
+        refuse(place_, std::string("no thread for it: ") + error.what());
     }
 }
 
@@ -102,8 +103,8 @@ void ControlServer::wake() const noexcept {
 }
 
 void ControlServer::remove_socket() noexcept {
-    if (file_of(path_) == file_) {  // another process may have made another socket there
-        static_cast<void>(::unlink(path_.c_str()) == 0);
+    if (file_of(place_.path) == file_) {  // another process may have made another socket there
+        static_cast<void>(::unlink(place_.path.c_str()) == 0);
     }
 }
 
@@ -111,41 +112,42 @@ void ControlServer::remove_socket() noexcept {
 /// (unix(7)): a listener with a full queue gives EAGAIN, and a socket of another type, such as
 /// syslog's, takes no stream.
 void ControlServer::remove_left_over() const {
-    const bool is_connected = connect_to_control(path_).get() >= 0;
+    const bool is_connected = connect_to_control(place_.path).get() >= 0;
     const int error = is_connected ? 0 : errno;
     if (error == ENOENT) {
         return;
     }
     if (is_connected || error == EAGAIN || error == EPROTOTYPE) {
-        refuse(path_, "another process listens there");
+        refuse(place_, "another process listens there");
     }
     if (error != ECONNREFUSED) {
-        refuse(path_, trouble_with_folder(path_, error));
+        refuse(place_, trouble_with_folder(place_, error));
     }
     struct stat status {};
-    if (::lstat(path_.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
-        static_cast<void>(::unlink(path_.c_str()) == 0);
+    if (::lstat(place_.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+        static_cast<void>(::unlink(place_.path.c_str()) == 0);
     }
 }
 
 void ControlServer::listen() {
-    const std::optional<ControlAddress> address = control_address(path_);
+    const std::optional<ControlAddress> address = control_address(place_.path);
     if (!address) {
-        refuse(path_, "the path is too long");
+        refuse(place_, "the path is too long");
     }
     std::error_code unmade;  // then bind() fails with the reason
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), unmade);
+    std::filesystem::create_directories(std::filesystem::path(place_.path).parent_path(), unmade);
     remove_left_over();
     listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // No client can connect before listen(), so none connects with other rights.
-    constexpr mode_t kOwnerAndGroup = 0660;
+    constexpr uid_t kUnchanged = static_cast<uid_t>(-1);
     const bool is_there =
         listener_ && ::bind(listener_.get(), address->generic(), sizeof(sockaddr_un)) == 0 &&
-        ::chmod(path_.c_str(), kOwnerAndGroup) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0;
+        (!place_.group || ::chown(place_.path.c_str(), kUnchanged, *place_.group) == 0) &&
+        ::chmod(place_.path.c_str(), place_.mode) == 0 && ::listen(listener_.get(), SOMAXCONN) == 0;
     if (!is_there) {
-        refuse(path_, trouble_with_folder(path_, errno));
+        refuse(place_, trouble_with_folder(place_, errno));
     }
-    file_ = file_of(path_);
+    file_ = file_of(place_.path);
 }
 
 void ControlServer::run(ThreadPlaceInRegistry& place) {

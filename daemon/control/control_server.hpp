@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,17 @@
 
 namespace tributary {
 
-/// Takes commands on a unix socket, for `tributary`. The socket's mode is 0660: its owner and its
-/// group may send commands.
+/// Where a ControlServer listens.
+struct ControlPlace {
+    std::string path;                    ///< of the socket; its directory is made if needed
+    std::string key = "control.socket";  ///< of the configuration, for messages
+    mode_t mode = 0660;                  ///< of the socket: who may send commands
+    std::optional<gid_t> group{};        ///< of the socket; nothing: the process's own
+    std::string thread = "control";      ///< the name of its thread
+};
+
+/// Takes commands on a unix socket, for `tributary`. The socket's owner, and its group where its
+/// mode has that, may send commands.
 ///
 /// control_reply.hpp has the protocol.
 ///
@@ -38,12 +48,12 @@ public:
 
     /// Makes the socket. It replaces a left-over one without a listener.
     ///
-    /// @param path      of the socket; its directory is made if needed
+    /// @param where     a left-over socket there is replaced
     /// @param commands  called by the server's threads
     /// @errors  StartupError(73): the socket cannot be made, another process listens there, or no
     ///          thread for it
     /// @thread  main; the server's helper threads get its signal mask
-    ControlServer(std::string path, Commands commands);
+    ControlServer(ControlPlace where, Commands commands);
     ControlServer(const ControlServer&) = delete;
     ControlServer& operator=(const ControlServer&) = delete;
     /// Cuts the connections off, waits for running commands, and removes the socket.
@@ -79,7 +89,7 @@ private:
     void wake() const noexcept;
     void remove_socket() noexcept;
 
-    std::string path_;
+    ControlPlace place_;
     std::pair<dev_t, ino_t> file_;  ///< of the socket
     Commands commands_;
     FileDescriptor listener_;

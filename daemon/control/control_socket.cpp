@@ -32,11 +32,11 @@ FileDescriptor connect_to_control(const std::string& path) {
     return socket;
 }
 
-std::string default_control_socket() {
+std::string default_control_socket(const char* name) {
     const char* const made_by_systemd =
         std::getenv("RUNTIME_DIRECTORY");  // NOLINT(concurrency-mt-unsafe)
     return std::string(made_by_systemd != nullptr ? made_by_systemd : kControlDirectory) + "/" +
-           kControlSocketName;
+           name;
 }
 
 }  // namespace tributary

@@ -34,9 +34,12 @@ inline constexpr const char* kGoodVerdict = "ok";
 
 inline constexpr const char* kControlDirectory = "/run/tributary";
 inline constexpr const char* kControlSocketName = "control.sock";
+inline constexpr const char* kRecorderSocketName = "recorder.sock";
 
-/// The default path of tributaryd's socket: in the directory that systemd has made for the service,
-/// or in kControlDirectory.
-[[nodiscard]] std::string default_control_socket();
+/// The default path of a socket of tributaryd: in the directory that systemd has made for the
+/// service, or in kControlDirectory.
+///
+/// @param name  of the socket
+[[nodiscard]] std::string default_control_socket(const char* name = kControlSocketName);
 
 }  // namespace tributary

@@ -61,7 +61,8 @@ public:
             }
             ++flooded_;
         };
-        server_ = std::make_unique<ControlServer>(path(), std::move(commands));
+        server_ =
+            std::make_unique<ControlServer>(ControlPlace{.path = path()}, std::move(commands));
     }
     Served(const Served&) = delete;
     Served& operator=(const Served&) = delete;
@@ -102,7 +103,7 @@ private:
 ControlServer::Commands no_commands() { return {}; }
 
 int exit_code_at(const std::string& path) {
-    return exit_code_of([&path] { const ControlServer server(path, no_commands()); });
+    return exit_code_of([&path] { const ControlServer server({.path = path}, no_commands()); });
 }
 
 void leave_socket_behind(const std::string& path, int type) {
@@ -274,7 +275,7 @@ TEST_CASE("ControlServer: the socket is its owner's and its group's, whatever th
     const auto mask = GENERATE(as<mode_t>(), 0, 0022, 0777);
     const std::string path = (directory / "control.sock").string();
     const mode_t before = ::umask(mask);
-    const ControlServer server(path, no_commands());
+    const ControlServer server({.path = path}, no_commands());
     ::umask(before);
     struct stat status {};
     REQUIRE(::stat(path.c_str(), &status) == 0);
@@ -302,9 +303,9 @@ TEST_CASE("ControlServer: a socket or file that is in use stays", "[daemon][unit
     const TemporaryDirectory directory;
     const std::string path = (directory / "control.sock").string();
     SECTION("another server's") {
-        const ControlServer other(path, no_commands());
+        const ControlServer other({.path = path}, no_commands());
         CHECK(exit_code_at(path) == EX_CANTCREAT);
-        CHECK_THROWS_WITH(ControlServer(path, no_commands()),
+        CHECK_THROWS_WITH(ControlServer({.path = path}, no_commands()),
                           "control.socket " + path + ": another process listens there");
         CHECK(connect_to_control(path));
     }
@@ -312,13 +313,13 @@ TEST_CASE("ControlServer: a socket or file that is in use stays", "[daemon][unit
         const FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
         const ControlAddress address = control_address(path).value();
         REQUIRE(::bind(socket.get(), address.generic(), sizeof address.address) == 0);
-        CHECK_THROWS_WITH(ControlServer(path, no_commands()),
+        CHECK_THROWS_WITH(ControlServer({.path = path}, no_commands()),
                           "control.socket " + path + ": another process listens there");
         CHECK(fs::is_socket(path));
     }
     SECTION("a file") {
         std::ofstream(path) << "precious";
-        CHECK_THROWS_WITH(ControlServer(path, no_commands()),
+        CHECK_THROWS_WITH(ControlServer({.path = path}, no_commands()),
                           "control.socket " + path + ": Address already in use");
         CHECK(exit_code_at(path) == EX_CANTCREAT);
         CHECK(fs::file_size(path) == 8);
@@ -329,7 +330,7 @@ TEST_CASE("ControlServer: at its end another process's socket stays", "[daemon][
     const TemporaryDirectory directory;
     const std::string path = (directory / "control.sock").string();
     {
-        const ControlServer server(path, no_commands());
+        const ControlServer server({.path = path}, no_commands());
         REQUIRE(::unlink(path.c_str()) == 0);
         leave_socket_behind(path, SOCK_STREAM);
     }
@@ -341,15 +342,15 @@ TEST_CASE("ControlServer: a socket that cannot be made is a StartupError with re
     const TemporaryDirectory directory;
     const std::string too_long = (directory / std::string(108, 'x')).string();
     CHECK(exit_code_at(too_long) == EX_CANTCREAT);
-    CHECK_THROWS_WITH(ControlServer(too_long, no_commands()),
+    CHECK_THROWS_WITH(ControlServer({.path = too_long}, no_commands()),
                       "control.socket " + too_long + ": the path is too long");
     std::ofstream(directory / "file") << "x";
     const std::string below_file = (directory / "file" / "control.sock").string();
     CHECK(exit_code_at(below_file) == EX_CANTCREAT);
-    CHECK_THROWS_WITH(ControlServer(below_file, no_commands()),
+    CHECK_THROWS_WITH(ControlServer({.path = below_file}, no_commands()),
                       "control.socket " + below_file + ": Not a directory");
     const std::string in_proc = "/proc/self/control.sock";
-    CHECK_THROWS_WITH(ControlServer(in_proc, no_commands()),
+    CHECK_THROWS_WITH(ControlServer({.path = in_proc}, no_commands()),
                       Catch::StartsWith("control.socket " + in_proc + ": ") &&
                           Catch::Contains("--set control.socket=PATH"));
 }
