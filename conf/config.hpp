@@ -53,6 +53,7 @@ struct Config {
     LogOptions log;
     std::vector<OwnField> fields;          ///< of the user's own, for tables and listings
     std::vector<TableDeclaration> tables;  ///< beside the main one
+    RecorderOptions recorder;
 };
 
 }  // namespace tributary

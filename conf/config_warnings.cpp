@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "conf/collector_profiles.hpp"
+#include "conf/recorder_keys.hpp"
 #include "conf/table_warnings.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "flowcache/table/closest.hpp"
@@ -232,6 +233,7 @@ std::vector<std::string> warnings_about(const Config& config) {
     warn_of_collectors(config, warnings);
     std::ranges::move(profile_warnings(config), std::back_inserter(warnings));
     std::ranges::move(table_warnings(config), std::back_inserter(warnings));
+    std::ranges::move(recorder_warnings(config), std::back_inserter(warnings));
     return warnings;
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "conf/export_keys.hpp"
+#include "conf/recorder_keys.hpp"
 #include "conf/rules.hpp"
 #include "conf/table_keys.hpp"
 
@@ -267,6 +268,7 @@ std::vector<Key<Config>> config_keys() {
         section("flows", &Config::flows, flow_keys(), Apply::at_restart),
         list_of("fields", &Config::fields, own_field_keys(), Apply::to_tables),
         list_of("tables", &Config::tables, table_keys(), Apply::to_tables),
+        section("recorder", &Config::recorder, recorder_keys(), Apply::at_restart),
         section("export", &Config::export_, export_keys(), Apply::to_export),
         section("cores", &Config::cores, core_keys(), Apply::at_restart),
         section("read", &Config::read, read_keys(), Apply::at_restart),

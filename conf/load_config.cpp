@@ -13,6 +13,7 @@
 #include "conf/config_warnings.hpp"
 #include "conf/keys.hpp"
 #include "conf/overrides.hpp"
+#include "conf/recorder_keys.hpp"
 #include "conf/scalars.hpp"
 #include "conf/yaml_tree.hpp"
 
@@ -44,6 +45,7 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
             complete_collectors(config);
             check_probe(config, root, faults);
             check_tables_of_inputs(config, root, faults);
+            check_recorder(config, root, faults);
             break;
         case ConfigUse::offline:
             check_offline(config, root, faults);

@@ -34,11 +34,13 @@
 #include "daemon/port/eth_port.hpp"
 #include "daemon/port/packet_pool.hpp"
 #include "daemon/probe_filters.hpp"
+#include "daemon/probe_recorder.hpp"
 #include "daemon/probe_tables.hpp"
 #include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "daemon/telemetry/service_manager.hpp"
 #include "export/memory_reserve.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/unified_header_reader.hpp"
 #include "flowcache/input/worker_share.hpp"
@@ -90,7 +92,8 @@ ParseOptions parse_of_tables(const Config& config) {
     return parse_options(config.flows, first.parse, first.trim_length);
 }
 
-/// Those of the inputs, and then those of the tables in the order of TableSet::filters().
+/// Those of the inputs, then those of the tables in the order of TableSet::filters(), and then that
+/// of the recorder.
 std::vector<WantedFilter> wanted_filters(const Config& config, const TableSet& tables) {
     std::vector<WantedFilter> wanted;
     for (const InputOptions& input : config.inputs) {
@@ -100,6 +103,9 @@ std::vector<WantedFilter> wanted_filters(const Config& config, const TableSet& t
     }
     const std::vector<TableFilter> of_tables = tables.filters();
     std::ranges::transform(of_tables, std::back_inserter(wanted), wanted_filter);
+    wanted.push_back({.owner = "recorder.filter",
+                      .expression = config.recorder.filter,
+                      .meanwhile = "the recorder counts frames as filter_not_ready"});
     return wanted;
 }
 
@@ -118,6 +124,7 @@ public:
                    .main = config.flows,
                    .parse = parse_of_tables(config),
                    .spreading = {.queues = plan_.queues.size()}}),
+          recorder_filter_(config.inputs.size() + tables_.filters().size()),
           filters_(wanted_filters(config, tables_)),
           eal_(eal_options(config, plan_, cores_)) {
         for (const std::string& warning : cores_.warnings) {
@@ -129,7 +136,9 @@ public:
         for (std::size_t input = 0; input < config.inputs.size(); ++input) {
             open_input(input);
         }
-        make_pipeline();
+        const FlowHasher hasher = FlowHasher::random();
+        make_recorder(hasher);
+        make_pipeline(hasher);
     }
 
     Probe(const Probe&) = delete;
@@ -182,6 +191,9 @@ private:
             const std::size_t index = ports_.size() + table;
             probe_tables_->give_filter(index, filters_.selector(index));
         }
+        if (recorder_ && recorder_->filter() != nullptr) {
+            recorder_->filter()->set(filters_.selector(recorder_filter_));
+        }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
     }
@@ -223,6 +235,8 @@ private:
     void give_filter(std::size_t index, const LiveFilter& filter) {
         if (index < ports_.size()) {
             set_live_filter(*pipeline_, queues_of(index), filter);
+        } else if (index == recorder_filter_) {
+            recorder_->filter()->set(filter.wanted);
         } else {
             probe_tables_->give_filter(index, filter.wanted);
         }
@@ -236,6 +250,9 @@ private:
         int code = EX_OK;
         try {
             InputWatch inputs(eal_, watched_inputs());
+            if (recorder_) {
+                recorder_->serve();
+            }
             MainLoop(
                 {.pipeline = *pipeline_,
                  .log_ready = [this] { log_ready(); },
@@ -264,6 +281,9 @@ private:
             code = explain_failure("tributaryd");
         }
         service_manager_.notify_stopping();
+        if (recorder_) {
+            recorder_->stop_serving();
+        }
         return code;
     }
 
@@ -332,8 +352,33 @@ private:
             source, stages.parts(parse_options(config_.flows, input.parse, input.trim_length)));
     }
 
-    void make_pipeline() {
-        const FlowHasher hasher = FlowHasher::random();
+    void make_recorder(FlowHasher hasher) {
+        if (config_.recorder.memory == 0) {
+            return;
+        }
+        std::vector<RecorderPlace> places;
+        for (std::size_t input = 0; input < config_.inputs.size(); ++input) {
+            const InputOptions& of = plan_.inputs[input];
+            for (std::uint16_t queue = 0; queue < of.queues; ++queue) {
+                places.push_back({.name = queues_[places.size()].name,
+                                  .interface = interfaces_[input].name,
+                                  .number = queue,
+                                  .is_recorded = records_input(config_.recorder, of.name),
+                                  .flow_entries = entries_for(config_.flows),
+                                  .parse = parse_options(config_.flows, of.parse, of.trim_length),
+                                  .numa_node = plan_.nodes[input],
+                                  .cpu = places_.inputs[places.size()].cpu});
+            }
+        }
+        // Some 2 s of CPU time for a GiB, and as much again for a slow machine.
+        constexpr std::uint64_t kOctetsInASecond = std::uint64_t{1} << 28U;
+        constexpr std::chrono::seconds kRest{90};
+        service_manager_.extend_start(
+            kRest + std::chrono::seconds(config_.recorder.memory / kOctetsInASecond));
+        recorder_ = std::make_unique<ProbeRecorder>(config_.recorder, hasher, std::move(places));
+    }
+
+    void make_pipeline(FlowHasher hasher) {
         std::vector<std::unique_ptr<QueueWorker>> input_queues;
         bool huge_pages = true;
         std::uint64_t cache_bytes = 0;
@@ -343,19 +388,22 @@ private:
                                    .layout = layout_,
                                    .numa_node = queue_nodes_[queue],
                                    .name = queues_[queue].name};
+            StageList stages = tables_.add_queue({.numa_node = parts.numa_node}, hasher);
+            add_stages(queue, stages);
             input_queues.push_back(
-                make_queue_worker(*queues_[queue].reader, parts, hasher,
-                                  tables_.add_queue({.numa_node = parts.numa_node}, hasher)));
+                make_queue_worker(*queues_[queue].reader, parts, hasher, std::move(stages)));
             cache_bytes += queue_memory(parts).front();
             for (const TableMemory& table : plan_.tables) {
                 cache_bytes += table.cache;
             }
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
-        huge_pages = huge_pages && tables_.huge_pages();
+        huge_pages = huge_pages && tables_.huge_pages() && (!recorder_ || recorder_->huge_pages());
+        cache_bytes += config_.recorder.memory;
         if (!huge_pages) {
             spdlog::warn(
-                "flow caches need {} MiB in huge pages, and too few are free: the rest gets "
+                "flow caches and recorder need {} MiB in huge pages, and too few are free: the "
+                "rest gets "
                 "ordinary memory; `tributary plan` shows how many the whole probe needs "
                 "(vm.nr_hugepages)",
                 (cache_bytes >> 20U) + 1);
@@ -375,12 +423,22 @@ private:
             .on_collector_event = [this](const CollectorEvent& event) { on_event(event); },
             .further_records = tables_.records()});
         probe_tables_ = std::make_unique<ProbeTables>(
-            ProbeTables::Parts{.tables = tables_,
-                               .filters = filters_,
-                               .pipeline = *pipeline_,
-                               .parse = parse_of_tables(config_),
-                               .on_begin = [this](const auto& names) { log_split(names); }},
+            ProbeTables::Parts{
+                .tables = tables_,
+                .filters = filters_,
+                .pipeline = *pipeline_,
+                .parse = parse_of_tables(config_),
+                .add_stages = [this](std::size_t queue,
+                                     StageList& stages) { add_stages(queue, stages); },
+                .on_begin = [this](const auto& names) { log_split(names); }},
             ports_.size());
+    }
+
+    /// Adds the stages of a queue that are not of tables.
+    void add_stages(std::size_t queue, StageList& stages) {
+        if (recorder_) {
+            recorder_->add_stage(queue, stages);
+        }
     }
 
     [[nodiscard]] QueueRange queues_of(std::size_t input) const {
@@ -546,6 +604,9 @@ private:
         }
         pipeline_->read(ledger);
         tables_.read(ledger);
+        if (recorder_) {
+            recorder_->read(ledger);
+        }
         return ledger;
     }
 
@@ -558,7 +619,8 @@ private:
     RecordLayout layout_;  ///< of the records that the caches make
     CorePlan cores_;
     TableSet tables_;
-    ProbeFilters filters_;  ///< before EAL: compilation goes on while EAL starts
+    std::size_t recorder_filter_;  ///< the index of the recorder's filter
+    ProbeFilters filters_;         ///< before EAL: compilation goes on while EAL starts
     Eal eal_;
     std::vector<std::unique_ptr<PacketPool>> pools_;
     std::vector<std::unique_ptr<PacketPool>> head_pools_;
@@ -568,6 +630,7 @@ private:
     std::vector<ObservedInterface> interfaces_;
     ServiceManager service_manager_;
     PipelinePlaces places_;
+    std::unique_ptr<ProbeRecorder> recorder_;    ///< nullptr: there is none
     std::unique_ptr<Pipeline> pipeline_;         // its threads use the rest
     std::unique_ptr<ProbeTables> probe_tables_;  ///< once the pipeline is made
 };

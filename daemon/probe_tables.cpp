@@ -66,7 +66,9 @@ void ProbeTables::take_over(std::unique_ptr<TableSet::Change> change,
 void ProbeTables::call_stages() {
     stages_are_due_ = true;
     for (std::size_t queue = 0; queue < parts_.pipeline.queue_count(); ++queue) {
-        if (!parts_.pipeline.set_stages(queue, parts_.tables.stages(queue))) {
+        StageList stages = parts_.tables.stages(queue);
+        parts_.add_stages(queue, stages);
+        if (!parts_.pipeline.set_stages(queue, std::move(stages))) {
             throw ThreadHangs("thread " + parts_.pipeline.threads()[queue]->thread +
                               " does not answer");
         }

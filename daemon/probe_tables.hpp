@@ -35,6 +35,8 @@ public:
         ProbeFilters& filters;
         Pipeline& pipeline;
         ParseOptions parse;  ///< of the packets that come to tables
+        /// Adds the stages of a queue that are not of tables.
+        std::function<void(std::size_t queue, StageList& stages)> add_stages;
         /// Called with the names of tables that have begun.
         std::function<void(const std::vector<std::string>& names)> on_begin;
     };

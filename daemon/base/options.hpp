@@ -96,6 +96,29 @@ struct CoreOptions {
     NumaPolicy numa = NumaPolicy::strict;
 };
 
+/// How much of a frame a recorder keeps.
+enum class SnapMode : std::uint8_t {
+    full,     ///< all that came of it
+    headers,  ///< up to the end of the transport header of its metered packet
+    octets,   ///< so many of its first octets
+};
+
+/// The packet recorder: the last packets in memory.
+struct RecorderOptions {
+    /// Octets that a ring keeps of the longest frame.
+    static constexpr std::uint32_t kMostOctets = 65'536;
+
+    std::uint64_t memory = 0;  ///< octets, of all queues together; 0: there is no recorder
+    SnapMode snap = SnapMode::full;
+    std::uint32_t snap_octets = 0;    ///< SnapMode::octets; 1 .. kMostOctets
+    std::uint32_t cutoff = 0;         ///< octets of payload of each direction of a flow; 0: all
+    std::string filter;               ///< pcap expression; empty: all frames
+    std::vector<std::string> inputs;  ///< by name; empty: all
+    bool all_frames = false;          ///< also those that an input's filter or sampling leaves out
+    std::string socket = "auto";      ///< a path
+    std::string group;                ///< that may use the socket; empty: its owner alone
+};
+
 /// Offline metering (`--read`).
 struct ReadOptions {
     std::uint16_t queues = 1;           ///< workers that share the packets; 1 .. 256

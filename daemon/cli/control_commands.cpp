@@ -160,6 +160,9 @@ std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
     if (app.got_subcommand("top")) {
         return watch(arguments);
     }
+    if (app.got_subcommand("dump")) {
+        return run_dump(arguments.dump);
+    }
     for (const char* const command : {"flush", "reload"}) {
         if (app.got_subcommand(command)) {
             return print_answer(arguments, command);
@@ -183,6 +186,7 @@ void add_control_commands(CLI::App& app, ControlArguments& arguments) {
                                    "Have a running tributaryd take its configuration "
                                    "anew; what it cannot take leaves the old one"),
                arguments);
+    add_dump(app, arguments.dump);
     CLI::App* const check_config = app.add_subcommand(
         "check", "Judge a configuration of tributaryd: all that is wrong, or what it would run");
     check_config

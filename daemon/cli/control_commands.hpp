@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/cli/dump_client.hpp"
 #include "daemon/cli/flows_command.hpp"
 
 namespace tributary {
@@ -21,9 +22,10 @@ struct ControlArguments {
     std::uint32_t count = 0;     ///< top: looks; 0: no limit
     std::uint32_t flows = 10;    ///< top: flows to show
     std::string config;          ///< check
+    DumpClientArguments dump;
 };
 
-/// Adds `stats`, `show flows`, `top`, `flush`, `reload` and `check`.
+/// Adds `stats`, `show flows`, `top`, `flush`, `reload`, `dump` and `check`.
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_control_commands(CLI::App& app, ControlArguments& arguments);

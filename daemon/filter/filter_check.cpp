@@ -43,6 +43,7 @@ FilterExecutions check_filters(const Config& config, const YamlNode& root, Fault
         filters.emplace_back(filter_path(input), &config.inputs[input].filter);
     }
     filters.emplace_back("read.filter", &config.read.filter);
+    filters.emplace_back("recorder.filter", &config.recorder.filter);
     for (std::size_t field = 0; field < config.fields.size(); ++field) {
         filters.emplace_back(field_filter_path(field), &config.fields[field].when);
     }

@@ -185,6 +185,26 @@ Json json_of(const QueueLedger& queue) {
     return entry;
 }
 
+/// The sums over all queues, the queues, and the dumps.
+Json json_of(const RecorderLedger& recorder) {
+    RecorderQueueLedger total;
+    std::uint64_t least = 0;
+    Json queues = Json::array();
+    for (const RecorderQueueLedger& queue : recorder.queues) {
+        add_all(kRecorderRows, total, queue);
+        least = queues.empty() ? queue.reach : std::min(least, queue.reach);
+        Json entry{{"name", queue.name}};
+        show_all(entry, kRecorderRows, queue);
+        queues.push_back(std::move(entry));
+    }
+    total.reach = least;  // so far back all of them reach
+    Json json = Json::object();
+    show_all(json, kRecorderRows, total);
+    json["queues"] = std::move(queues);
+    show_all(json["dumps"], kDumpRows, recorder.dumps);
+    return json;
+}
+
 /// Records at the end that the next process finds.
 std::string spooled_text(std::uint64_t records) {
     return records == 0 ? std::string() : fmt::format("{} in the spool, ", records);
@@ -240,6 +260,8 @@ TableLedger& TableLedger::operator+=(const TableLedger& other) {
 }
 
 NamedCounts TableLedger::ended_by_reason() const { return named(ended); }
+
+std::uint64_t RecorderQueueLedger::left_out_sum() const noexcept { return sum_of(left_out); }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
@@ -379,6 +401,9 @@ std::string to_json(const Ledger& ledger) {
                                       {"octets", std::move(numbers.octets)},
                                       {"flows", std::move(numbers.flows)}};
     }
+    if (ledger.recorder) {
+        json["recorder"] = json_of(*ledger.recorder);
+    }
     return json.dump(2) + "\n";
 }
 
@@ -409,6 +434,14 @@ std::string lost_sight_of(const std::string& whose, const RecordTally& left) {
         "spooled",
         whose, static_cast<std::int64_t>(left.records), static_cast<std::int64_t>(left.packets),
         static_cast<std::int64_t>(left.octets));
+}
+
+std::string imbalance(const RecorderQueueLedger& queue) {
+    const std::uint64_t known = queue.kept_whole + queue.kept_cut + queue.left_out_sum();
+    return queue.seen == known
+               ? std::string()
+               : fmt::format("recorder of {}: saw {} packets but kept and left out {}", queue.name,
+                             queue.seen, known);
 }
 
 std::string imbalance(const TableLedger& table) {
@@ -445,6 +478,12 @@ std::string imbalance(const Ledger& ledger) {
     for (const TableLedger& table : ledger.tables) {
         if (text.empty()) {
             text = imbalance(table);
+        }
+    }
+    const std::vector<RecorderQueueLedger> none;
+    for (const RecorderQueueLedger& queue : ledger.recorder ? ledger.recorder->queues : none) {
+        if (text.empty()) {
+            text = imbalance(queue);
         }
     }
     return text;

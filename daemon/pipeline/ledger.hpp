@@ -170,13 +170,50 @@ struct PortLedger {
     std::uint64_t errors{};                  ///< broken frames
 };
 
+/// What became of the frames of one queue in its recorder:
+///
+///     seen = kept_whole + kept_cut + left_out (by cause)
+///     kept_whole + kept_cut = overwritten + held
+struct RecorderQueueLedger {
+    std::string name;  ///< input and queue, for instance "uplink/0"
+    std::uint64_t seen{};
+    std::uint64_t kept_whole{};
+    std::uint64_t kept_cut{};
+    NamedCounts left_out;
+    std::uint64_t kept_octets{};
+    std::uint64_t overwritten{};  ///< packets that were kept and are not in the ring any more
+    std::uint64_t held{};         ///< packets in the ring
+    /// From the oldest packet in the ring to the queue's clock, in seconds; without a packet 0.
+    std::uint64_t reach{};
+
+    [[nodiscard]] std::uint64_t left_out_sum() const noexcept;
+};
+
+/// The dumps of a recorder since the start.
+struct DumpLedger {
+    std::uint64_t begun{};
+    std::uint64_t whole{};    ///< that were read to their end
+    std::uint64_t cut_off{};  ///< whose reader left, or was too slow, or that failed
+    std::uint64_t packets{};  ///< in the files of all
+    std::uint64_t octets{};   ///< of these packets
+    std::uint64_t
+        overwritten{};  ///< packets that the dumps did not see, because they were too late
+};
+
+/// The account of the packet recorder.
+struct RecorderLedger {
+    std::vector<RecorderQueueLedger> queues;
+    DumpLedger dumps;
+};
+
 struct Ledger {
     std::size_t captures_cut{};  ///< cut or damaged capture files
     std::vector<QueueLedger> queues;
     std::vector<PortLedger> ports;
     std::vector<CollectorLedger> collectors;
-    std::optional<GroupSpoolLedger> spool{};  ///< nullopt: no group spool
-    std::vector<TableLedger> tables{};        ///< beside the main one, those of former ones too
+    std::optional<GroupSpoolLedger> spool{};   ///< nullopt: no group spool
+    std::vector<TableLedger> tables{};         ///< beside the main one, those of former ones too
+    std::optional<RecorderLedger> recorder{};  ///< nullopt: there is none
 
     /// The account of a table beside the main one; an empty one is added where there is none.
     [[nodiscard]] TableLedger& table(std::string_view name);

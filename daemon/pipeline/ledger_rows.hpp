@@ -277,6 +277,66 @@ inline constexpr std::tuple kTableRows{
 };
 static_assert(has_row_for_each_member<TableLedger>(kTableRows));
 
+inline constexpr std::tuple kRecorderRows{
+    no_counter(&RecorderQueueLedger::name),
+    counter(&RecorderQueueLedger::seen, {.key = "seen",
+                                         .metrics = {{{"tributary_recorder_seen_packets_total",
+                                                       "Frames that came to the recorder."}}}}),
+    counter(&RecorderQueueLedger::kept_whole,
+            {.key = "kept_whole",
+             .metrics = {{{"tributary_recorder_kept_whole_packets_total",
+                           "Frames that were kept as they came."}}}}),
+    counter(&RecorderQueueLedger::kept_cut,
+            {.key = "kept_cut",
+             .metrics = {{{"tributary_recorder_kept_cut_packets_total",
+                           "Frames of which less was kept than came."}}}}),
+    counter(&RecorderQueueLedger::left_out_sum, {.key = "left_out"}),
+    counter(&RecorderQueueLedger::left_out,
+            {.key = "left_out_by_cause",
+             .metrics = {{{"tributary_recorder_left_out_packets_total",
+                           "Frames that were not kept, by cause."}}},
+             .label = "cause"}),
+    counter(&RecorderQueueLedger::kept_octets,
+            {.key = "kept_octets",
+             .metrics = {{{"tributary_recorder_kept_bytes_total", "Bytes of kept frames."}}}}),
+    counter(&RecorderQueueLedger::overwritten,
+            {.key = "overwritten",
+             .metrics = {{{"tributary_recorder_overwritten_packets_total",
+                           "Frames that were kept, and made room for later ones."}}}}),
+    counter(&RecorderQueueLedger::held,
+            {.key = "held",
+             .metrics = {{{"tributary_recorder_held_packets", "Frames in the ring.", true}}}}),
+    counter(&RecorderQueueLedger::reach,
+            {.key = "reach_seconds",
+             .metrics = {{{"tributary_recorder_reach_seconds",
+                           "How far back the oldest frame in the ring is.", true}}}}),
+};
+static_assert(has_row_for_each_member<RecorderQueueLedger>(kRecorderRows));
+
+inline constexpr std::tuple kDumpRows{
+    counter(
+        &DumpLedger::begun,
+        {.key = "begun", .metrics = {{{"tributary_dumps_begun_total", "Dumps of the recorder."}}}}),
+    counter(&DumpLedger::whole,
+            {.key = "whole",
+             .metrics = {{{"tributary_dumps_whole_total", "Dumps that were read to their end."}}}}),
+    counter(&DumpLedger::cut_off,
+            {.key = "cut_off",
+             .metrics = {{{"tributary_dumps_cut_off_total",
+                           "Dumps whose reader left or was too slow, or that failed."}}}}),
+    counter(
+        &DumpLedger::packets,
+        {.key = "packets", .metrics = {{{"tributary_dumped_packets_total", "Packets in dumps."}}}}),
+    counter(&DumpLedger::octets,
+            {.key = "octets",
+             .metrics = {{{"tributary_dumped_bytes_total", "Bytes of packets in dumps."}}}}),
+    counter(&DumpLedger::overwritten,
+            {.key = "overwritten",
+             .metrics = {{{"tributary_dumps_overwritten_packets_total",
+                           "Packets that were overwritten before a dump came to them."}}}}),
+};
+static_assert(has_row_for_each_member<DumpLedger>(kDumpRows));
+
 inline constexpr std::tuple kPortRows{
     no_counter(&PortLedger::name),
     counter(&PortLedger::missed,

@@ -8,8 +8,10 @@
 #include "daemon/pipeline/queue_worker.hpp"
 #include "daemon/port/eal.hpp"
 #include "daemon/port/trimming.hpp"
+#include "daemon/recorder/recorder.hpp"
 #include "daemon/table/table_set.hpp"
 #include "export/metering_process.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/table/field_reference.hpp"
 
 namespace tributary {
@@ -25,6 +27,24 @@ void for_each_table_block(const ProbePlan& plan, Add add) {
         add(kTableRings, table.ring);
         if (table.inbox > 0) {
             add(kTableInboxes, table.inbox);
+        }
+    }
+}
+
+/// Calls `add` with node and octets of each block of memory of the recorder.
+template <class Add>
+void for_each_recorder_block(const ProbePlan& plan, const Config& config, Add add) {
+    const RecorderOptions& options = config.recorder;
+    const auto is_recorded = [&options](const QueueToPlace& queue) {
+        return records_input(options, queue.input);
+    };
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(plan.queues, is_recorded));
+    for (const QueueToPlace& queue : plan.queues) {
+        if (is_recorded(queue)) {
+            add(queue.node, ring_octets(options, count));
+        }
+        if (is_recorded(queue) && options.cutoff != 0) {
+            add(queue.node, sizeof(RecorderQueue::Payload) * entries_for(config.flows));
         }
     }
 }
@@ -49,6 +69,9 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
             add(part, queue.node, octets);
         });
     }
+    for_each_recorder_block(plan, config, [&add](const NumaNode& node, std::size_t octets) {
+        add(kRecorderRings, node, octets);
+    });
     add("DPDK", plan.nodes.empty() ? std::nullopt : plan.nodes.front(), kEalOwnMemory);
 }
 
@@ -101,7 +124,9 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
     };
     add_if(!config.telemetry.listen.empty(), "telemetry", "metrics and health by HTTP");
     add_if(!config.control.socket.empty(), "control", "takes the commands of tributary");
-    add_if(!config.control.socket.empty(), "command", "one for each command that runs, 16 at most");
+    add_if(!config.control.socket.empty() || config.recorder.memory != 0, "command",
+           "one for each command that runs, 16 at most of a socket");
+    add_if(config.recorder.memory != 0, "recorder", "takes the commands of tributary dump");
     add_if(has([](const CollectorOptions& each) { return each.rotation.is_on(); }), "files",
            "names finished files, and runs their command");
     const auto has_kafka =
@@ -121,7 +146,8 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
                    config.tables,
                    [](const TableDeclaration& table) { return !table.filter.empty(); }) ||
                std::ranges::any_of(config.fields,
-                                   [](const OwnField& field) { return !field.when.empty(); }),
+                                   [](const OwnField& field) { return !field.when.empty(); }) ||
+               !config.recorder.filter.empty(),
            "filter", "compiles a filter, and looks up its names");
     helpers.push_back({.name = "eal-intr-thread", .work = "DPDK's: interrupts and alarms"});
     add_if(config.telemetry.dpdk, "telemetry-v2", "DPDK's: its telemetry socket");

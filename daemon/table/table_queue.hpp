@@ -14,7 +14,7 @@
 #include "daemon/pipeline/ring_fill.hpp"
 #include "daemon/pipeline/table_flows.hpp"
 #include "daemon/table/declared_table.hpp"
-#include "daemon/table/filter_slot.hpp"
+#include "flowcache/input/filter_slot.hpp"
 #include "flowcache/input/frame_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/cache_counters.hpp"

@@ -134,9 +134,10 @@ void add_all(Families& families, const Rows& rows, const Labels& labels, const O
     });
 }
 
-Labels labels_of(const QueueLedger& queue) {
-    const std::size_t slash = queue.name.rfind('/');  // INPUT/NUMBER
-    return {{"input", queue.name.substr(0, slash)}, {"queue", queue.name.substr(slash + 1)}};
+/// @param queue  INPUT/NUMBER
+Labels labels_of(const std::string& queue) {
+    const std::size_t slash = queue.rfind('/');
+    return {{"input", queue.substr(0, slash)}, {"queue", queue.substr(slash + 1)}};
 }
 
 void add_link(Families& families, const InputFigures& input) {
@@ -252,7 +253,7 @@ void add_memory(Families& families, const std::vector<MemoryPart>& memory) {
 
 void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& figures) {
     for (std::size_t index = 0; index < figures.rings.size(); ++index) {
-        const Labels labels = labels_of(ledger.queues.at(index));
+        const Labels labels = labels_of(ledger.queues.at(index).name);
         families.add(kRingRecords, labels, figures.rings[index].records);
         families.add(kRingRoom, labels, figures.rings[index].room);
         families.add(kMaxFlows, labels, figures.max_flows);
@@ -301,10 +302,16 @@ void add_figures(Families& families, const Ledger& ledger, const ProbeFigures& f
 std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures) {
     Families families;
     for (const QueueLedger& queue : ledger.queues) {
-        add_all(families, kQueueRows, labels_of(queue), queue);
+        add_all(families, kQueueRows, labels_of(queue.name), queue);
     }
     for (const TableLedger& table : ledger.tables) {
         add_all(families, kTableRows, {{"table", table.name}}, table);
+    }
+    if (ledger.recorder) {
+        for (const RecorderQueueLedger& queue : ledger.recorder->queues) {
+            add_all(families, kRecorderRows, labels_of(queue.name), queue);
+        }
+        add_all(families, kDumpRows, {}, ledger.recorder->dumps);
     }
     for (const PortLedger& port : ledger.ports) {
         add_all(families, kPortRows, {{"input", port.name}}, port);

@@ -18,6 +18,10 @@ void notify(const std::string& state) {
 ServiceManager::ServiceManager()
     : is_watched_(sd_watchdog_enabled(kKeepEnvironment, nullptr) > 0) {}
 
+void ServiceManager::extend_start(std::chrono::seconds longest) {
+    notify("EXTEND_TIMEOUT_USEC=" + std::to_string(std::chrono::microseconds(longest).count()));
+}
+
 void ServiceManager::notify_ready() { notify("READY=1"); }
 
 void ServiceManager::notify_reloading() { notify("RELOADING=1"); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace tributary {
@@ -16,6 +17,8 @@ public:
     /// Reads the environment: `NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`.
     ServiceManager();
 
+    /// The start takes up to so much longer, from now on: its time-out waits.
+    void extend_start(std::chrono::seconds longest);
     /// Every queue is polled.
     void notify_ready();
     /// The configuration is read anew; notify_ready() follows.

@@ -100,9 +100,12 @@ public:
     /// @param stages  in any order; those of the same StageOrder stay in theirs
     explicit StageList(std::vector<std::unique_ptr<BurstStage>> stages)
         : stages_(std::move(stages)) {
-        std::ranges::stable_sort(stages_, {}, [](const std::unique_ptr<BurstStage>& stage) {
-            return stage->needs().order;
-        });
+        sort();
+    }
+    /// Adds one, behind those of the same StageOrder.
+    void add(std::unique_ptr<BurstStage> stage) {
+        stages_.push_back(std::move(stage));
+        sort();
     }
 
     /// Valid as long as the list, also when it is moved.
@@ -118,6 +121,12 @@ public:
     }
 
 private:
+    void sort() {
+        std::ranges::stable_sort(stages_, {}, [](const std::unique_ptr<BurstStage>& stage) {
+            return stage->needs().order;
+        });
+    }
+
     std::vector<std::unique_ptr<BurstStage>> stages_;
 };
 

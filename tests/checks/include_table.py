@@ -9,7 +9,7 @@ import re
 
 import tree
 
-SYSTEM = (r"(arpa|linux|net|netinet|sys)/[a-z_0-9]+\.h|(fcntl|netdb|poll|pthread|sched|spawn|sysexits|syslog|termios|unistd)\.h"
+SYSTEM = (r"(arpa|linux|net|netinet|sys)/[a-z_0-9]+\.h|(fcntl|grp|netdb|poll|pthread|sched|spawn|sysexits|syslog|termios|unistd)\.h"
           r"|tl/expected\.hpp")
 FMT, LOG = r"fmt/(format|ranges)\.h", r"spdlog/.*\.h"
 JSON = r"nlohmann/json\.hpp"
@@ -58,18 +58,22 @@ TABLE = {
     "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing",
                         "export/messages", "export/threads"),
                        (SYSTEM, FMT, LOG, JSON)),
-    "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "daemon/table", "export",
-                     "flowcache/table"), (SYSTEM, FMT)),
+    "daemon/recorder": (("daemon/base", "daemon/capture", "daemon/control", "daemon/filter", "daemon/machine", "daemon/pipeline",
+                         "flowcache", *INPUT),
+                        (FMT, LOG, JSON)),
+    "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "daemon/recorder", "daemon/table", "export",
+                     "flowcache", "flowcache/table"), (SYSTEM, FMT)),
     "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",
                          "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *INPUT),
                         (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
     "daemon/cli": (("conf", "daemon/base", "daemon/control", "daemon/filter", "daemon/log", "daemon/machine", "daemon/plan",
-                    "daemon/preparse", "export", "export/kafka", "export/listing", "export/messages", "export/spool", "export/transport"),
+                    "daemon/preparse", "daemon/recorder", "export", "export/kafka", "export/listing", "export/messages", "export/spool", "export/transport"),
                    (SYSTEM, FMT, LOG, JSON, r"CLI/CLI\.hpp")),
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
-                "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/table", "daemon/telemetry", "export",
-                "export/listing", "export/threads", "export/transport", "flowcache/input"),
+                "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/recorder", "daemon/table", "daemon/telemetry",
+                "export", "export/listing", "export/threads", "export/transport", "flowcache", "flowcache/input",
+                "flowcache/record"),
                (SYSTEM, LOG, r"CLI/CLI\.hpp")),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder

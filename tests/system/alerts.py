@@ -26,9 +26,9 @@ WORDS = {"and", "or", "unless", "bool", "offset"}
 PROMETHEUS_OWN = {"up", "scrape_duration_seconds", "ALERTS"}
 # Only at shutdown, after the last scrape: the log has it. And of declared tables alone, whose alert is for all causes.
 CAUSES_WITHOUT_ALERT = {"collector_away", "no_collector"}
-# A table whose packets go from queue to queue has all metrics that a table can have.
+# A table whose packets go from queue to queue has all metrics that a table can have; a recorder has its own.
 WITH_TABLE = ("inputs.0.device=net_pcap0,rx_pcap=%s,rx_pcap=%s" % (harness.DEMO, harness.DEMO), "inputs.0.queues=2",
-              "tables=[{name: nets, key: [ipTTL], spread: key}]")
+              "tables=[{name: nets, key: [ipTTL], spread: key}]", "recorder.memory=2MiB")
 
 
 def selectors(expression):

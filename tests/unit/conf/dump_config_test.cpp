@@ -53,6 +53,15 @@ flows:
   tcp-retransmission-time: 0
 fields: []
 tables: []
+recorder:
+  memory: 0
+  snap: full
+  cutoff: 0
+  filter: ""
+  inputs: []
+  all-frames: false
+  socket: "auto"
+  group: ""
 export:
   observation-domain: 1
   probe:

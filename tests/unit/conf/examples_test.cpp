@@ -28,7 +28,7 @@ TEST_CASE("examples: each is a probe without warnings", "[conf][unit]") {
         CHECK(loaded.warnings.empty());
         ++count;
     }
-    CHECK(count == 9);
+    CHECK(count == 10);
 }
 
 TEST_CASE("examples: the minimal one sends by UDP to port 4739", "[conf][unit]") {
@@ -91,6 +91,12 @@ TEST_CASE("examples: subnets go to a collector of their own, DNS into a file", "
     CHECK(config.fields.at(0).when == "udp port 53");
     CHECK(config.export_.collectors.at(1).tables == std::vector<std::string>{"subnets"});
     CHECK(config.export_.collectors.at(2).tables == std::vector<std::string>{"main", "dns"});
+}
+
+TEST_CASE("examples: the recorder has the beginning of each flow", "[conf][unit]") {
+    const Config config = example("recorder.yaml");
+    CHECK(config.recorder.memory == std::uint64_t{16} << 30U);
+    CHECK(config.recorder.cutoff == 1000);
 }
 
 TEST_CASE("examples: two probes on one machine share nothing", "[conf][unit]") {

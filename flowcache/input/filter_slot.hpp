@@ -7,8 +7,8 @@
 
 namespace tributary {
 
-/// One of the filters that the packets of a table must pass. All queues share it, while another
-/// thread may put a filter in: the host names of a filter may get their addresses late.
+/// A filter that the packets of a stage must pass. All queues share it, while another thread may
+/// put a filter in: the host names of a filter may get their addresses late.
 class FilterSlot {
 public:
     /// @param filter  nullptr: it is not compiled yet, and nothing can be decided

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tributary {
+
+/// The arguments of `tributary dump`.
+struct DumpClientArguments {
+    std::string socket;          ///< of the recorder; empty: the default
+    std::uint32_t timeout = 30;  ///< longest silence of tributaryd, in seconds
+    std::string last = "30s";
+    std::string follow = "0";
+    std::string filter;
+    std::string write;  ///< a path, or -
+};
+
+/// Adds `dump`.
+///
+/// @param arguments  filled when the command line is parsed; outlives the app
+void add_dump(CLI::App& app, DumpClientArguments& arguments);
+
+/// Asks a running tributaryd for packets, and writes them. A file has its name only when it is
+/// whole. SIGINT and SIGTERM end a dump early, as a whole file.
+///
+/// @return  exit code
+/// @errors  ControlFailure
+/// @thread  main
+[[nodiscard]] int run_dump(const DumpClientArguments& arguments);
+
+}  // namespace tributary

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/control/control_reply.hpp"
+#include "daemon/pipeline/ledger.hpp"
+#include "daemon/recorder/packet_dump.hpp"
+#include "parsers/units.hpp"
+
+namespace tributary {
+
+/// The argument of the command `dump`, a JSON object in one line.
+struct DumpArguments {
+    static constexpr double kMostSeconds = 1e9;
+
+    double last = 0;       ///< seconds back from now; the dump begins there
+    double follow = 0;     ///< seconds from now; 0: what is in the rings now
+    std::string filter{};  ///< pcap expression; empty: all packets
+
+    [[nodiscard]] std::string to_json() const;
+    /// @errors  std::runtime_error: no such object, in one line
+    [[nodiscard]] static DumpArguments of(const std::string& json);
+};
+
+/// Answers the command `dump`: packets of the rings, as a pcapng file.
+///
+/// @thread  of the server's commands; made and destroyed by main
+class DumpCommand {
+public:
+    /// Dumps at the same time.
+    static constexpr std::uint32_t kMostDumps = 4;
+
+    /// @param rings  outlive this
+    /// @param clock  the host's
+    DumpCommand(std::vector<DumpQueue> rings, std::function<Timestamp()> clock)
+        : rings_(std::move(rings)), clock_(std::move(clock)) {}
+    DumpCommand(const DumpCommand&) = delete;
+    DumpCommand& operator=(const DumpCommand&) = delete;
+    ~DumpCommand() = default;
+
+    /// The commands of the recorder's socket:
+    ///
+    ///     dump ARGUMENTS    packets from the rings; each dump is logged with its user
+    [[nodiscard]] ControlCommands commands();
+    /// Ends the dumps, each with a whole file, and refuses others. Waits for those that run, no
+    /// longer than for kEndPatience: a client may be slow.
+    /// @thread  main
+    void end() noexcept;
+    static constexpr std::chrono::milliseconds kEndPatience{2000};
+    /// @thread  any
+    [[nodiscard]] DumpLedger account() const;
+
+private:
+    class Running;
+
+    void dump(const DumpArguments& arguments, ControlReply& reply);
+    [[nodiscard]] Timestamp latest_clock() const noexcept;
+    void count(const std::vector<DumpAccount>& accounts, bool is_whole);
+
+    std::vector<DumpQueue> rings_;
+    std::function<Timestamp()> clock_;
+    std::atomic<bool> is_ending_{false};
+    std::atomic<std::uint32_t> running_{0};
+    mutable std::mutex mutex_;  ///< of `ledger_`
+    DumpLedger ledger_;
+};
+
+}  // namespace tributary

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/capture/pcapng_blocks.hpp"
+#include "daemon/recorder/packet_ring.hpp"
+#include "daemon/recorder/ring_reader.hpp"
+#include "flowcache/input/packet_selector.hpp"
+
+namespace tributary {
+
+/// A queue whose packets are dumped.
+struct DumpQueue {
+    const PacketRing* ring{};
+    std::string name{};        ///< such as "uplink/0"
+    std::string interface {};  ///< the name of its input's interface
+    std::uint32_t number{};    ///< of the queue, among those of its input
+};
+
+/// Which packets are dumped.
+struct DumpRequest {
+    Timestamp since{};  ///< of their times
+    /// Follows the rings up to this time; nothing: what is in them now.
+    std::optional<Timestamp> until{};
+    PacketSelector* filter = nullptr;  ///< that they must pass; nullptr: all do
+    std::string filter_text{};         ///< for the comment
+};
+
+/// What a dump made of one queue's packets:
+///
+///     in its span = read + overwritten,  read = matched + others
+struct DumpAccount {
+    std::string queue{};
+    std::uint64_t read{};         ///< looked at
+    std::uint64_t matched{};      ///< written
+    std::uint64_t octets{};       ///< of those, as they were kept
+    std::uint64_t overwritten{};  ///< in the ring, before the dump came to them
+    Timestamp oldest{};           ///< the earliest time in the ring when the dump began
+};
+
+/// The environment of a dump.
+struct DumpSurroundings {
+    /// Takes the octets of the file, in their order. @return  false: nobody reads any more
+    std::function<bool(std::span<const std::byte>)> write;
+    std::function<Timestamp()> clock;  ///< the host's
+    /// Waits for more packets.
+    std::function<void(std::chrono::milliseconds)> pause;
+    /// @return  false: the dump ends, with what it has so far
+    std::function<bool()> goes_on;
+};
+
+/// Writes packets of several rings as one pcapng file, in the order of their times, while the rings
+/// go on. Packets of one queue stay in the order in which they came.
+///
+/// Each packet has its queue and hash, and each interface, at the end, the accounts of its queues
+/// as a comment in JSON.
+///
+/// While it follows the rings, a packet is written when no other queue can bring an earlier one:
+/// its clock has passed the packet's time, or it was silent for kPatience.
+///
+/// @thread  one, for its whole life
+class PacketDump {
+public:
+    static constexpr std::chrono::milliseconds kPatience{200};
+
+    /// @param queues  their rings outlive the dump
+    /// @errors        std::bad_alloc
+    PacketDump(std::vector<DumpQueue> queues, DumpRequest request, DumpSurroundings surroundings);
+    PacketDump(const PacketDump&) = delete;
+    PacketDump& operator=(const PacketDump&) = delete;
+    ~PacketDump();
+
+    /// Writes the file.
+    ///
+    /// @return  false: it is not whole, because nobody reads it
+    /// @errors  std::bad_alloc
+    [[nodiscard]] bool run();
+    [[nodiscard]] std::vector<DumpAccount> accounts() const;
+
+private:
+    /// The matching packets of one ring, one after the other.
+    class Cursor;
+
+    /// What the next step of the merge is.
+    enum class Step : std::uint8_t { written, waits, ended };
+
+    void begin_file();
+    [[nodiscard]] Step step();
+    [[nodiscard]] bool can_go_first(const Cursor& first) const;
+    void add(Cursor& cursor);
+    void end_file();
+    [[nodiscard]] bool flush();
+    [[nodiscard]] std::uint32_t interface_of(const Cursor& cursor);
+    [[nodiscard]] bool is_over() const;
+
+    DumpRequest request_;
+    DumpSurroundings surroundings_;
+    std::vector<std::unique_ptr<Cursor>> cursors_;
+    PcapngBlocks blocks_;
+    std::map<std::pair<std::string, LinkType>, std::uint32_t> interfaces_;
+    std::chrono::milliseconds waited_{0};  ///< since a packet was written
+};
+
+}  // namespace tributary
