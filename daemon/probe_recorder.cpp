@@ -51,7 +51,7 @@ ProbeRecorder::ProbeRecorder(const RecorderOptions& options, FlowHasher hasher,
     : options_(options),
       place_(place_of(options)),
       recorder_(options, hasher, std::move(places)),
-      dumps_(recorder_.rings(), host_clock) {}
+      dumps_(recorder_.rings(), hasher, host_clock) {}
 
 void ProbeRecorder::add_stage(std::size_t queue, StageList& stages) {
     if (std::unique_ptr<BurstStage> stage = recorder_.stage(queue)) {

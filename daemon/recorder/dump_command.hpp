@@ -12,6 +12,7 @@
 #include "daemon/control/control_reply.hpp"
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/recorder/packet_dump.hpp"
+#include "flowcache/record/flow_hasher.hpp"
 #include "parsers/units.hpp"
 
 namespace tributary {
@@ -37,10 +38,11 @@ public:
     /// Dumps at the same time.
     static constexpr std::uint32_t kMostDumps = 4;
 
-    /// @param rings  outlive this
-    /// @param clock  the host's
-    DumpCommand(std::vector<DumpQueue> rings, std::function<Timestamp()> clock)
-        : rings_(std::move(rings)), clock_(std::move(clock)) {}
+    /// @param rings   outlive this
+    /// @param hasher  of the recorder's stages
+    /// @param clock   the host's
+    DumpCommand(std::vector<DumpQueue> rings, FlowHasher hasher, std::function<Timestamp()> clock)
+        : rings_(std::move(rings)), hasher_(hasher), clock_(std::move(clock)) {}
     DumpCommand(const DumpCommand&) = delete;
     DumpCommand& operator=(const DumpCommand&) = delete;
     ~DumpCommand() = default;
@@ -65,6 +67,7 @@ private:
     void count(const std::vector<DumpAccount>& accounts, bool is_whole);
 
     std::vector<DumpQueue> rings_;
+    FlowHasher hasher_;
     std::function<Timestamp()> clock_;
     std::atomic<bool> is_ending_{false};
     std::atomic<std::uint32_t> running_{0};

@@ -39,6 +39,7 @@ public:
           request_(request),
           reader_(*queue_.ring, request.since),
           account_{.queue = queue_.name, .oldest = oldest_in(*queue_.ring)} {
+        reader_.look_for(request.flows);
         if (!request.until) {
             reader_.stop_at(queue_.ring->published());
         }

@@ -35,6 +35,8 @@ struct DumpRequest {
     std::optional<Timestamp> until{};
     PacketSelector* filter = nullptr;  ///< that they must pass; nullptr: all do
     std::string filter_text{};         ///< for the comment
+    /// Hashes of the flows that the filter asks for; empty: it may be any.
+    std::vector<std::uint32_t> flows{};
 };
 
 /// What a dump made of one queue's packets:

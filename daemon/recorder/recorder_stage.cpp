@@ -38,6 +38,14 @@ std::uint32_t payload_place(const PacketView& packet, const HeaderPlaces& places
     return places.network + length * 4;
 }
 
+/// Whether a filter that asks for ports may match a frame that is not metered.
+bool may_be_ip(const PacketView& frame) noexcept {
+    constexpr std::size_t kTypeAt = 12;
+    const auto type = CapturedBytes(frame.captured).header<2>(kTypeAt);
+    return frame.link_type != LinkType::ethernet ||
+           (type && (type.u16<0>() == ethertype::kIpv4 || type.u16<0>() == ethertype::kIpv6));
+}
+
 }  // namespace
 
 RecorderQueue::RecorderQueue(std::size_t ring_octets, std::size_t flow_entries,
@@ -61,6 +69,7 @@ RecorderStage::RecorderStage(RecorderQueue& queue, const RecorderRules& rules,
                        ? rules.snap_octets
                        : static_cast<std::uint32_t>(PacketRing::kMostOctets)),
       locates_(rules.snap == SnapMode::headers || rules.cutoff != 0),
+      looks_into_tunnels_(rules.parse.tunnel == TunnelMode::inner),
       whole_(PacketRing::kMostOctets + 1) {}
 
 void RecorderStage::on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept {
@@ -68,10 +77,15 @@ void RecorderStage::on_burst(FrameBurst& burst, std::span<const KeyedPacket> pac
     if (chosen != 0) {
         Cuts cuts;
         judge(burst, packets, chosen, cuts);
+        KeptFrames kept;
         for (PacketMask left = chosen; left != 0; left &= left - 1) {
             const auto index = static_cast<std::size_t>(std::countr_zero(left));
-            keep(burst, index, cuts[index]);
+            keep(burst, index, cuts[index], kept);
         }
+        queue_.counters.kept_whole.add(kept.whole);
+        queue_.counters.kept_cut.add(static_cast<std::uint64_t>(std::popcount(chosen)) -
+                                     kept.whole);
+        queue_.counters.kept_octets.add(kept.octets);
     }
     queue_.ring.publish(burst.now);
 }
@@ -110,7 +124,7 @@ void RecorderStage::judge(const FrameBurst& burst, std::span<const KeyedPacket> 
     const std::uint32_t unknown =
         rules_.snap == SnapMode::headers ? RecorderRules::kUnknownHeaders : most_octets_;
     std::fill_n(cuts.begin(), burst.frames.size(),
-                Cut{.octets = unknown, .flow_hash = 0, .rss_hash = 0});
+                Cut{.octets = unknown, .flow_hash = 0, .rss_hash = 0, .is_tunnelled = false});
     Payloads payloads{};
     if (flows_ != nullptr) {
         find_payloads(packets, payloads);
@@ -125,6 +139,8 @@ void RecorderStage::judge(const FrameBurst& burst, std::span<const KeyedPacket> 
         if ((chosen & mask_of(index)) != 0) {
             cuts[index].flow_hash = symmetric_hash(hasher_, *packet.fields);
             cuts[index].rss_hash = symmetric_rss_hash(*packet.fields);
+            cuts[index].is_tunnelled =
+                looks_into_tunnels_ && packet.fields->tunnel.kind != TunnelKind::none;
         }
     }
 }
@@ -171,18 +187,19 @@ std::uint32_t RecorderStage::kept_of(const KeyedPacket& packet,
     return kept == end - payload ? most_octets_ : std::min(headers + kept, most_octets_);
 }
 
-void RecorderStage::keep(const FrameBurst& burst, std::size_t index, const Cut& cut) noexcept {
+void RecorderStage::keep(const FrameBurst& burst, std::size_t index, const Cut& cut,
+                         KeptFrames& sum) noexcept {
     const PacketView& frame = burst.frames[index];
     // Only then may it have a further segment, which takes a call to see.
     const std::span<const std::byte> octets =
         frame.wire_bytes > frame.captured.size() ? put_together(burst, index) : frame.captured;
     const std::size_t kept = std::min<std::size_t>(octets.size(), cut.octets);
-    RecorderCounters& counters = queue_.counters;
-    (kept == octets.size() ? counters.kept_whole : counters.kept_cut).add();
-    counters.kept_octets.add(kept);
+    sum.whole += kept == octets.size() ? 1 : 0;
+    sum.octets += kept;
     queue_.ring.append({.seen_at = frame.seen_at,
                         .wire_bytes = frame.wire_bytes,
                         .flow_hash = cut.flow_hash,
+                        .is_unknown = cut.is_tunnelled || (cut.flow_hash == 0 && may_be_ip(frame)),
                         .rss_hash = cut.rss_hash,
                         .ingress_interface = frame.ingress_interface,
                         .link_type = frame.link_type},

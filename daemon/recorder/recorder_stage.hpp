@@ -77,6 +77,7 @@ private:
         std::uint32_t octets;
         std::uint32_t flow_hash;
         std::uint32_t rss_hash;
+        bool is_tunnelled;
     };
     using Cuts = std::array<Cut, kBurstPackets>;
 
@@ -87,7 +88,12 @@ private:
     void find_payloads(std::span<const KeyedPacket> packets, Payloads& payloads) const noexcept;
     [[nodiscard]] std::uint32_t kept_of(const KeyedPacket& packet,
                                         RecorderQueue::Payload* came) const noexcept;
-    void keep(const FrameBurst& burst, std::size_t index, const Cut& cut) noexcept;
+    /// What a burst adds to the counters.
+    struct KeptFrames {
+        std::uint64_t whole = 0;
+        std::uint64_t octets = 0;
+    };
+    void keep(const FrameBurst& burst, std::size_t index, const Cut& cut, KeptFrames& sum) noexcept;
     [[nodiscard]] std::span<const std::byte> put_together(const FrameBurst& burst,
                                                           std::size_t index) noexcept;
 
@@ -97,6 +103,7 @@ private:
     FlowHasher hasher_;
     std::uint32_t most_octets_;  ///< of any frame
     bool locates_;               ///< the headers of metered packets
+    bool looks_into_tunnels_;    ///< metered packets may not be the outermost ones
     RunningFlows* flows_ = nullptr;
     std::vector<std::byte> whole_;  ///< a frame of several segments
 };

@@ -64,6 +64,9 @@ bool RingReader::has_ended() const noexcept {
 std::span<const RecordedPacket> RingReader::read() {
     while (!has_ended()) {
         const bool was_complete = is_complete();  // before its end is asked for
+        if (was_complete && pass_over()) {
+            continue;
+        }
         const std::optional<std::size_t> until = readable_end();
         if (!until || (*until > offset_ && !ring_.copy_of(block_, offset_, *until, copy_.data()))) {
             pass_overwritten();
@@ -77,6 +80,24 @@ std::span<const RecordedPacket> RingReader::read() {
         }
     }
     return {};
+}
+
+/// Passes over a whole block in which no packet is wanted.
+///
+/// @return  false: it has to be read
+bool RingReader::pass_over() noexcept {
+    if (hashes_.empty() || offset_ != 0 || block_ >= PacketRing::block_of(end_)) {
+        return false;
+    }
+    const auto next = ring_.look_at(block_ + 1);  // which has begun
+    const std::optional<bool> may_have = ring_.may_have(block_, hashes_);
+    if (!next || !may_have || *may_have) {
+        return false;
+    }
+    packets_ += next->first_number - next_;
+    next_ = next->first_number;
+    ++block_;
+    return true;
 }
 
 /// Finds the packets in what was copied of the present block.

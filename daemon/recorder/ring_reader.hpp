@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "daemon/recorder/packet_ring.hpp"
@@ -39,6 +40,11 @@ public:
     /// @errors       std::bad_alloc
     RingReader(const PacketRing& ring, Timestamp since);
 
+    /// From now on blocks that have no packet of these flows may be passed over. Their packets
+    /// count as read.
+    ///
+    /// @param hashes  of KeptMetadata::flow_hash; empty: all packets are wanted
+    void look_for(std::vector<std::uint32_t> hashes) { hashes_ = std::move(hashes); }
     /// Nothing is read behind this place.
     void stop_at(PacketRing::Position end) noexcept { end_ = end; }
 
@@ -61,6 +67,7 @@ private:
     /// Where what can be read of the present block ends now; nothing: it is overwritten.
     [[nodiscard]] std::optional<std::size_t> readable_end() const noexcept;
     [[nodiscard]] bool is_complete() const noexcept;
+    [[nodiscard]] bool pass_over() noexcept;
     void begin_at(std::uint64_t block) noexcept;
     void pass_overwritten() noexcept;
     [[nodiscard]] std::span<const RecordedPacket> take(std::size_t until);
@@ -72,6 +79,7 @@ private:
     std::uint64_t next_ = 0;  ///< its number
     std::uint64_t overwritten_ = 0;
     std::uint64_t packets_ = 0;
+    std::vector<std::uint32_t> hashes_;
     std::vector<std::uint64_t> copy_;
     std::vector<RecordedPacket> read_;
 };

@@ -60,7 +60,7 @@ TABLE = {
                        (SYSTEM, FMT, LOG, JSON)),
     "daemon/recorder": (("daemon/base", "daemon/capture", "daemon/control", "daemon/filter", "daemon/machine", "daemon/pipeline",
                          "flowcache", *INPUT),
-                        (FMT, LOG, JSON)),
+                        (SYSTEM, FMT, LOG, JSON)),
     "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "daemon/recorder", "daemon/table", "export",
                      "flowcache", "flowcache/table"), (SYSTEM, FMT)),
     "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",

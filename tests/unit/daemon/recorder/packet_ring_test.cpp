@@ -175,6 +175,41 @@ TEST_CASE("PacketRing: a reader passes over blocks that are older than it asks f
     CHECK(RingReader(ring, kStart + 1h).read().size() < 3000);
 }
 
+TEST_CASE("PacketRing: a reader that looks for a flow passes over blocks without it",
+          "[daemon][unit]") {
+    PacketRing ring(64 * kSmallest, {}, PageUse::offline);
+    const std::uint32_t wanted = 70'001;
+    std::uint64_t of_flow = 0;
+    std::uint64_t number = 0;
+    for (; number < 200'000; ++number) {
+        const bool is_wanted = number % 40'000 == 7;
+        of_flow += is_wanted ? 1 : 0;
+        ring.append({.seen_at = kStart + std::chrono::microseconds(number),
+                     .flow_hash = is_wanted ? wanted : 1 + static_cast<std::uint32_t>(number % 900),
+                     .is_unknown = number == 150'000},
+                    octets_of(number));
+    }
+    ring.publish(kStart);
+    RingReader reader(ring, kStart);
+    reader.look_for({5'000'000, wanted});
+    reader.stop_at(ring.published());
+    std::uint64_t found = 0;
+    std::uint64_t read = 0;
+    bool has_unknown = false;
+    while (!reader.has_ended()) {
+        for (const RecordedPacket& packet : reader.read()) {
+            found += packet.metadata.flow_hash == wanted ? 1 : 0;
+            has_unknown = has_unknown || number_of(packet) == 150'000;
+            ++read;
+        }
+    }
+    CHECK(found == of_flow);
+    CHECK(has_unknown);
+    CHECK(read < number / 4);
+    CHECK(reader.packets() == number);  // those that were passed over, too
+    CHECK(reader.overwritten() == 0);
+}
+
 TEST_CASE("PacketRing: a reader stops where it is told to", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
     RingReader empty(ring, kStart);
