@@ -48,8 +48,7 @@ ControlPlace place_of(const RecorderOptions& options) {
 
 ProbeRecorder::ProbeRecorder(const RecorderOptions& options, FlowHasher hasher,
                              std::vector<RecorderPlace> places)
-    : options_(options),
-      place_(place_of(options)),
+    : place_(place_of(options)),
       recorder_(options, hasher, std::move(places)),
       dumps_(recorder_.rings(), hasher, host_clock) {}
 

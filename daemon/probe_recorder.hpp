@@ -21,7 +21,7 @@ namespace tributary {
 /// @thread  main, but where it says any
 class ProbeRecorder {
 public:
-    /// @param options  with `memory`; outlive this
+    /// @param options  with `memory`
     /// @errors         as Recorder(); StartupError(78): there is no such group
     ProbeRecorder(const RecorderOptions& options, FlowHasher hasher,
                   std::vector<RecorderPlace> places);
@@ -45,7 +45,6 @@ public:
     void read(Ledger& ledger) const;
 
 private:
-    const RecorderOptions& options_;
     ControlPlace place_;
     Recorder recorder_;
     DumpCommand dumps_;

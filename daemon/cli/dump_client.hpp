@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11's
 namespace CLI {
 class App;
 }

@@ -129,27 +129,36 @@ PacketDump::~PacketDump() = default;
 
 bool PacketDump::run() {
     begin_file();
-    for (;;) {
-        const Step made = step();
-        if (made == Step::ended) {
-            break;
-        }
-        const bool waits = made == Step::waits;
-        if (waits || blocks_.octets().size() >= kFlushedAtATime) {
-            if (!flush()) {
-                return false;
-            }
-            if (!surroundings_.goes_on()) {
-                break;
-            }
-        }
-        if (waits) {
-            surroundings_.pause(kPause);
-        }
-        waited_ = waits ? waited_ + kPause : std::chrono::milliseconds(0);
+    bool is_read = true;
+    Step made = Step::written;
+    while (is_read && made != Step::ended && goes_on_after(made, is_read)) {
+        made = step();
+    }
+    if (!is_read) {
+        return false;
     }
     end_file();
     return flush();
+}
+
+/// Hands over what there is, and waits, after a step.
+///
+/// @param is_read  gets false if nobody reads any more
+/// @return         false: the dump ends here
+bool PacketDump::goes_on_after(Step made, bool& is_read) {
+    const bool waits = made == Step::waits;
+    waited_ = waits ? waited_ + kPause : std::chrono::milliseconds(0);
+    if (!waits && blocks_.octets().size() < kFlushedAtATime) {
+        return true;
+    }
+    is_read = flush();
+    if (!is_read || !surroundings_.goes_on()) {
+        return false;
+    }
+    if (waits) {
+        surroundings_.pause(kPause);
+    }
+    return true;
 }
 
 void PacketDump::begin_file() {
@@ -230,26 +239,31 @@ void PacketDump::add(Cursor& cursor) {
 void PacketDump::end_file() {
     const Timestamp now = surroundings_.clock();
     for (const auto& [key, number] : interfaces_) {
-        std::uint64_t read = 0;
-        std::uint64_t overwritten = 0;
-        Json queues = Json::array();
-        for (const auto& cursor : cursors_) {
-            if (cursor->queue().interface != key.first) {
-                continue;
-            }
-            const DumpAccount account = cursor->account();
-            read += account.read;
-            overwritten += account.overwritten;
-            queues.push_back({{"queue", account.queue},
-                              {"read", account.read},
-                              {"matched", account.matched},
-                              {"octets", account.octets},
-                              {"overwritten", account.overwritten},
-                              {"oldest", seconds_of(account.oldest)}});
-        }
-        const Json comment{{"queues", std::move(queues)}};
-        blocks_.add_statistics(number, now, read + overwritten, overwritten, comment.dump());
+        add_account(key.first, number, now);
     }
+}
+
+/// Adds the statistics of an interface.
+void PacketDump::add_account(const std::string& interface, std::uint32_t number, Timestamp now) {
+    std::uint64_t read = 0;
+    std::uint64_t overwritten = 0;
+    Json queues = Json::array();
+    for (const auto& cursor : cursors_) {
+        if (cursor->queue().interface != interface) {
+            continue;
+        }
+        const DumpAccount account = cursor->account();
+        read += account.read;
+        overwritten += account.overwritten;
+        queues.push_back({{"queue", account.queue},
+                          {"read", account.read},
+                          {"matched", account.matched},
+                          {"octets", account.octets},
+                          {"overwritten", account.overwritten},
+                          {"oldest", seconds_of(account.oldest)}});
+    }
+    const Json comment{{"queues", std::move(queues)}};
+    blocks_.add_statistics(number, now, read + overwritten, overwritten, comment.dump());
 }
 
 bool PacketDump::flush() {

@@ -101,7 +101,9 @@ private:
     [[nodiscard]] Step step();
     [[nodiscard]] bool can_go_first(const Cursor& first) const;
     void add(Cursor& cursor);
+    [[nodiscard]] bool goes_on_after(Step made, bool& is_read);
     void end_file();
+    void add_account(const std::string& interface, std::uint32_t number, Timestamp now);
     [[nodiscard]] bool flush();
     [[nodiscard]] std::uint32_t interface_of(const Cursor& cursor);
     [[nodiscard]] bool is_over() const;

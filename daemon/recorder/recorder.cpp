@@ -56,6 +56,17 @@ RecorderQueueLedger account_of(const RecorderPlace& place, const RecorderQueue& 
     return ledger;
 }
 
+/// What `work` throws; nullptr: nothing.
+template <class Work>
+std::exception_ptr failure_of(const Work& work) noexcept {
+    try {
+        work();
+        return nullptr;
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
 }  // namespace
 
 std::size_t ring_octets(const RecorderOptions& options, std::size_t queues) noexcept {
@@ -78,22 +89,17 @@ Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<Recor
         static_cast<std::size_t>(std::ranges::count(places_, true, &RecorderPlace::is_recorded));
     const std::size_t octets = ring_octets(options_, std::max<std::size_t>(recorded, 1));
     std::vector<std::exception_ptr> failures(places_.size());
-    {
-        std::vector<std::unique_ptr<PinnedThread>> makers;
-        for (std::size_t place = 0; place < places_.size(); ++place) {
-            if (places_[place].is_recorded) {
-                makers.push_back(std::make_unique<PinnedThread>(
-                    ThreadPlace{.name = "recorder", .cpu = places_[place].cpu},
-                    [this, place, octets, &failure = failures[place]] {
-                        try {
-                            make_queue(place, octets);
-                        } catch (...) {
-                            failure = std::current_exception();
-                        }
-                    }));
-            }
+    std::vector<std::unique_ptr<PinnedThread>> makers;
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+        if (places_[place].is_recorded) {
+            makers.push_back(std::make_unique<PinnedThread>(
+                ThreadPlace{.name = "recorder", .cpu = places_[place].cpu},
+                [this, place, octets, &failure = failures[place]] {
+                    failure = failure_of([&] { make_queue(place, octets); });
+                }));
         }
-    }  // waits for all
+    }
+    makers.clear();  // waits for all
     for (const std::exception_ptr& failure : failures) {
         if (failure) {
             std::rethrow_exception(failure);
