@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents: links and anchors lead somewhere, paths in code quotes exist, the README is short, no row stands in two
 documents, docs/developing.md has the rooms of include_table.py, docs/ledger.md each name of the ledger and each exit code,
-docs/meson.build installs each document and each page of figures."""
+docs/meson.build installs each document, each page of figures
+and what they link to."""
 import glob
 import os
 import re
@@ -120,9 +121,19 @@ def ledger_faults():
             yield "docs/ledger.md has no row for the exit code %s" % code
 
 
-def installed_faults():
+def is_installed(path, build):
+    return path == "README.md" or path.startswith(("conf/examples/", "docs/fleet/", "docs/monitoring/", "perf/results/")) or \
+        os.path.dirname(path) == "docs" and "'%s'" % os.path.basename(path) in build
+
+
+def installed_faults(texts):
     """What the documents link to is installed with them."""
     build = tree.read("docs/meson.build")
+    for path, text in texts.items():
+        for link in re.findall(r"\]\(([^)\s#]+)", text) if is_installed(path, build) else ():
+            target = os.path.normpath(os.path.join(os.path.dirname(path), link))
+            if not re.match(r"[a-z]+:", link) and not is_installed(target, build):
+                yield "%s: the link %s leads to a file that is not installed" % (path, link)
     for path in glob.glob(os.path.join(tree.ROOT, "docs", "*.md")):
         if "'%s'" % os.path.basename(path) not in build:
             yield "docs/meson.build does not install docs/%s" % os.path.basename(path)
@@ -146,7 +157,7 @@ def main():
     octets = len(texts["README.md"].encode())
     if octets > README_OCTETS:
         faults.append("README.md: %d octets, %d allowed" % (octets, README_OCTETS))
-    faults += [*row_faults(documents), *room_faults(), *ledger_faults(), *installed_faults()]
+    faults += [*row_faults(documents), *room_faults(), *ledger_faults(), *installed_faults(texts)]
     tree.report(list(dict.fromkeys(faults)), documents)
 
 
