@@ -43,9 +43,6 @@ Rule<LogOptions> log_level(LogLevel LogOptions::*member) {
     return choice(member, words);
 }
 
-/// @source  unix(7): sun_path has room for 108 octets, the last one being 0
-constexpr std::size_t kLongestSocketPath = 107;
-
 std::vector<Key<InputOptions>> input_keys() {
     using O = InputOptions;
     return {

@@ -11,9 +11,6 @@
 namespace tributary {
 namespace {
 
-/// @source  unix(7): sun_path has room for 108 octets, the last one being 0
-constexpr std::size_t kLongestSocketPath = 107;
-
 bool is_path(std::string_view text) { return !text.empty(); }
 bool is_any_list(const std::vector<std::string>& /*entries*/) { return true; }
 
@@ -57,11 +54,6 @@ Rule<RecorderOptions> memory() {
         return number.accept(node, options);
     };
     return rule;
-}
-
-bool is_recorded(const Config& config, const InputOptions& input) {
-    const std::vector<std::string>& names = config.recorder.inputs;
-    return names.empty() || std::ranges::find(names, input.name) != names.end();
 }
 
 void check_names(const Config& config, const Section& section) {
@@ -115,7 +107,7 @@ void check_recorder(const Config& config, const YamlNode& root, Faults& faults) 
     for (std::size_t index = 0; index < config.inputs.size(); ++index) {
         const InputOptions& input = config.inputs[index];
         const bool has_octets =
-            !is_recorded(config, input) || input.parse != ParseMode::unified_header;
+            !config.recorder.records(input.name) || input.parse != ParseMode::unified_header;
         section.demand("memory", has_octets,
                        " is given, but inputs." + std::to_string(index) +
                            ".parse is unified-header; must be 0, or recorder.inputs without that "

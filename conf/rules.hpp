@@ -26,6 +26,8 @@ inline constexpr std::chrono::milliseconds kHour{3'600'000};
 inline constexpr std::uint64_t kMost16 = std::numeric_limits<std::uint16_t>::max();
 inline constexpr std::uint64_t kMost32 = std::numeric_limits<std::uint32_t>::max();
 inline constexpr std::uint64_t kLongestTimeout = 1U << 31U;  ///< seconds
+/// @source  unix(7): sun_path has room for 108 octets, the last one being 0
+inline constexpr std::size_t kLongestSocketPath = 107;
 
 /// A word of the configuration and its value.
 template <class T>

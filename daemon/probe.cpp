@@ -363,7 +363,7 @@ private:
                 places.push_back({.name = queues_[places.size()].name,
                                   .interface = interfaces_[input].name,
                                   .number = queue,
-                                  .is_recorded = records_input(config_.recorder, of.name),
+                                  .is_recorded = config_.recorder.records(of.name),
                                   .flow_entries = entries_for(config_.flows),
                                   .parse = parse_options(config_.flows, of.parse, of.trim_length),
                                   .numa_node = plan_.nodes[input],

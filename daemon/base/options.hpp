@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -117,6 +118,11 @@ struct RecorderOptions {
     bool all_frames = false;          ///< also those that an input's filter or sampling leaves out
     std::string socket = "auto";      ///< a path
     std::string group;                ///< that may use the socket; empty: its owner alone
+
+    /// Whether the input of this name is recorded.
+    [[nodiscard]] bool records(const std::string& input) const {
+        return memory != 0 && (inputs.empty() || std::ranges::find(inputs, input) != inputs.end());
+    }
 };
 
 /// Offline metering (`--read`).

@@ -12,10 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <iostream>
-#include <optional>
-#include <span>
 #include <string_view>
 
 #include "conf/scalars.hpp"
@@ -78,7 +75,7 @@ public:
         if (path == "-") {
             written_ = path_;
         }
-        // Packets are nobody else's business.
+        // Only its owner may read the file: it has the content of conversations.
         const mode_t before = ::umask(S_IRWXG | S_IRWXO);
         file_ = open_output(written_, is_apart() ? O_TRUNC : 0).file;
         ::umask(before);
@@ -93,7 +90,8 @@ public:
     }
 
     [[nodiscard]] int error() const noexcept { return error_; }
-    [[nodiscard]] bool write(std::string_view octets) noexcept {
+    /// Without effect after a failure, which error() has.
+    void write(std::string_view octets) noexcept {
         while (!octets.empty() && error_ == 0) {
             const ssize_t written = ::write(file_.get(), octets.data(), octets.size());
             if (written >= 0) {
@@ -102,7 +100,6 @@ public:
                 error_ = errno;
             }
         }
-        return error_ == 0;
     }
     /// Gives it its name.
     [[nodiscard]] bool finish() noexcept {
@@ -185,10 +182,7 @@ int run_dump(const DumpClientArguments& arguments) {
     std::array<char, 65'536> part{};
     std::istream& packets = answer.stream();
     while (file.error() == 0 && (packets.read(part.data(), part.size()) || packets.gcount() > 0)) {
-        const auto octets = static_cast<std::size_t>(packets.gcount());
-        if (!file.write({part.data(), octets})) {
-            break;
-        }
+        file.write({part.data(), static_cast<std::size_t>(packets.gcount())});
     }
     if (file.error() == 0) {
         answer.check();

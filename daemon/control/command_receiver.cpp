@@ -12,16 +12,15 @@
 #include <utility>
 
 #include "daemon/control/control_reply.hpp"
+#include "daemon/control/control_socket.hpp"
 
 namespace tributary {
 namespace {
 
 /// The client's process, and its user.
 ClientPlaces::Client client_of(const FileDescriptor& socket) noexcept {
-    ucred process{.pid = 0, .uid = static_cast<uid_t>(-1), .gid = static_cast<gid_t>(-1)};
-    socklen_t size = sizeof process;
-    // Without an answer: a user that does not exist.
-    static_cast<void>(::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &process, &size) == 0);
+    constexpr uid_t kNobody = static_cast<uid_t>(-1);  // a user that does not exist
+    const ucred process = peer_of(socket.get()).value_or(ucred{.pid = 0, .uid = kNobody, .gid = 0});
     return {.user = process.uid, .process = static_cast<std::uint32_t>(process.pid)};
 }
 

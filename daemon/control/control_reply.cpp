@@ -58,10 +58,8 @@ bool ControlReply::has_enough() const noexcept {
 }
 
 std::optional<uid_t> ControlReply::user() const noexcept {
-    ucred process{};
-    socklen_t size = sizeof process;
-    const bool is_told = ::getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0;
-    return is_told ? std::optional(process.uid) : std::nullopt;
+    const std::optional<ucred> client = peer_of(socket_);
+    return client ? std::optional(client->uid) : std::nullopt;
 }
 
 std::optional<ControlReply::Time> ControlReply::waits_since() const noexcept {

@@ -32,6 +32,13 @@ FileDescriptor connect_to_control(const std::string& path) {
     return socket;
 }
 
+std::optional<ucred> peer_of(int socket) noexcept {
+    ucred process{};
+    socklen_t size = sizeof process;
+    const bool is_told = ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &process, &size) == 0;
+    return is_told ? std::optional(process) : std::nullopt;
+}
+
 std::string default_control_socket(const char* name) {
     const char* const made_by_systemd =
         std::getenv("RUNTIME_DIRECTORY");  // NOLINT(concurrency-mt-unsafe)

@@ -29,6 +29,9 @@ struct ControlAddress {
 ///          but its queue is full
 [[nodiscard]] FileDescriptor connect_to_control(const std::string& path);
 
+/// The process at the other end of a connection; nothing: the system does not tell.
+[[nodiscard]] std::optional<ucred> peer_of(int socket) noexcept;
+
 /// The verdict of a successful command.
 inline constexpr const char* kGoodVerdict = "ok";
 

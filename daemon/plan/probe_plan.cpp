@@ -36,7 +36,7 @@ template <class Add>
 void for_each_recorder_block(const ProbePlan& plan, const Config& config, Add add) {
     const RecorderOptions& options = config.recorder;
     const auto is_recorded = [&options](const QueueToPlace& queue) {
-        return records_input(options, queue.input);
+        return options.records(queue.input);
     };
     const auto count = static_cast<std::size_t>(std::ranges::count_if(plan.queues, is_recorded));
     for (const QueueToPlace& queue : plan.queues) {

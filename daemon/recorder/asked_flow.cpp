@@ -19,13 +19,13 @@ namespace {
 
 enum class Side : std::uint8_t { either, source, destination };
 
-/// A value of which a filter asks for two, one at each end.
+/// The addresses, or the ports, that a filter names, each with the side that it is to be on.
 template <class Value>
 struct TwoEnds {
     std::vector<std::pair<Value, Side>> values;
 
-    /// Whether one of them is that of one end, and the other that of the other end. Two equal ones
-    /// may both mean one end.
+    /// Whether the filter fixes the value of both ends of a flow. `port 5 and port 5` does not: a
+    /// packet matches that has port 5 at one end alone.
     [[nodiscard]] bool are_both() const {
         return values.size() == 2 &&
                (values[0].first != values[1].first ||

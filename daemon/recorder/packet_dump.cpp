@@ -20,14 +20,8 @@ double seconds_of(Timestamp time) {
 
 /// The earliest time in a ring; its clock, if it is empty.
 Timestamp oldest_in(const PacketRing& ring) {
-    const std::uint64_t written = PacketRing::block_of(ring.published());
-    for (std::uint64_t block = ring.oldest_block(); block <= written; ++block) {
-        const auto look = ring.look_at(block);
-        if (look && look->earliest <= look->latest) {
-            return look->earliest;
-        }
-    }
-    return ring.clock();
+    const std::optional<PacketRing::BlockLook> oldest = ring.oldest();
+    return oldest ? oldest->earliest : ring.clock();
 }
 
 }  // namespace
@@ -129,36 +123,22 @@ PacketDump::~PacketDump() = default;
 
 bool PacketDump::run() {
     begin_file();
-    bool is_read = true;
-    Step made = Step::written;
-    while (is_read && made != Step::ended && goes_on_after(made, is_read)) {
-        made = step();
-    }
-    if (!is_read) {
-        return false;
+    for (Step made = Step::written; made != Step::ended; made = step()) {
+        const bool waits = made == Step::waits;
+        waited_ = waits ? waited_ + kPause : std::chrono::milliseconds(0);
+        const bool is_due = waits || blocks_.octets().size() >= kFlushedAtATime;
+        if (is_due && !flush()) {
+            return false;
+        }
+        if (is_due && !surroundings_.goes_on()) {
+            break;
+        }
+        if (waits) {
+            surroundings_.pause(kPause);
+        }
     }
     end_file();
     return flush();
-}
-
-/// Hands over what there is, and waits, after a step.
-///
-/// @param is_read  gets false if nobody reads any more
-/// @return         false: the dump ends here
-bool PacketDump::goes_on_after(Step made, bool& is_read) {
-    const bool waits = made == Step::waits;
-    waited_ = waits ? waited_ + kPause : std::chrono::milliseconds(0);
-    if (!waits && blocks_.octets().size() < kFlushedAtATime) {
-        return true;
-    }
-    is_read = flush();
-    if (!is_read || !surroundings_.goes_on()) {
-        return false;
-    }
-    if (waits) {
-        surroundings_.pause(kPause);
-    }
-    return true;
 }
 
 void PacketDump::begin_file() {

@@ -53,12 +53,15 @@ struct DumpAccount {
 
 /// The environment of a dump.
 struct DumpSurroundings {
-    /// Takes the octets of the file, in their order. @return  false: nobody reads any more
+    /// Sends octets of the file to the client, in their order.
+    ///
+    /// @return  false: the client has closed its connection, or took nothing for too long
     std::function<bool(std::span<const std::byte>)> write;
     std::function<Timestamp()> clock;  ///< the host's
     /// Waits for more packets.
     std::function<void(std::chrono::milliseconds)> pause;
-    /// @return  false: the dump ends, with what it has so far
+    /// @return  false: the client or the probe wants the dump to end now; the file is finished with
+    ///          the packets written so far
     std::function<bool()> goes_on;
 };
 
@@ -85,7 +88,7 @@ public:
 
     /// Writes the file.
     ///
-    /// @return  false: it is not whole, because nobody reads it
+    /// @return  false: DumpSurroundings::write has failed, and the file lacks its end
     /// @errors  std::bad_alloc
     [[nodiscard]] bool run();
     [[nodiscard]] std::vector<DumpAccount> accounts() const;
@@ -94,14 +97,13 @@ private:
     /// The matching packets of one ring, one after the other.
     class Cursor;
 
-    /// What the next step of the merge is.
+    /// What step() has done.
     enum class Step : std::uint8_t { written, waits, ended };
 
     void begin_file();
     [[nodiscard]] Step step();
     [[nodiscard]] bool can_go_first(const Cursor& first) const;
     void add(Cursor& cursor);
-    [[nodiscard]] bool goes_on_after(Step made, bool& is_read);
     void end_file();
     void add_account(const std::string& interface, std::uint32_t number, Timestamp now);
     [[nodiscard]] bool flush();

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/base/options.hpp"
 #include "daemon/machine/numa_memory.hpp"
 #include "flowcache/record/load_word.hpp"
 #include "parsers/packet.hpp"
@@ -24,8 +25,10 @@ struct KeptMetadata {
     std::uint32_t octets{};      ///< kept, from the link-layer header on
     std::uint32_t wire_bytes{};  ///< as PacketView::wire_bytes
     std::uint32_t flow_hash{};   ///< symmetric_hash(); 0: it was not metered
-    bool is_unknown{};           ///< its hash may not be that of its outermost addresses and ports
-    std::uint32_t rss_hash{};    ///< symmetric_rss_hash(); means nothing if it was not metered
+    /// Its hash may not be that of its outermost addresses and ports. The ring notes it for the
+    /// packet's block alone: a reader does not get it back.
+    bool is_unknown{};
+    std::uint32_t rss_hash{};  ///< symmetric_rss_hash(); means nothing if it was not metered
     InterfaceIndex ingress_interface{};
     LinkType link_type{};
 };
@@ -58,7 +61,7 @@ public:
     /// With fewer, a reader would hardly find a block that is not being overwritten.
     static constexpr std::size_t kLeastBlocks = 4;
     /// Octets that are kept of the longest frame.
-    static constexpr std::size_t kMostOctets = std::size_t{64} << 10U;
+    static constexpr std::size_t kMostOctets = RecorderOptions::kMostOctets;
     /// Octets of an entry beside those of its packet, without padding.
     static constexpr std::size_t kMetadataOctets = 32;
 
@@ -168,6 +171,17 @@ public:
                              .octets = mark.octets.load(std::memory_order_relaxed)};
         return is_there(block) ? std::optional(look) : std::nullopt;
     }
+    /// look_at() the oldest block with a packet; nothing: the ring is empty.
+    [[nodiscard]] std::optional<BlockLook> oldest() const noexcept {
+        const std::uint64_t written = block_of(published());
+        for (std::uint64_t block = oldest_block(); block <= written; ++block) {
+            const std::optional<BlockLook> look = look_at(block);
+            if (look && look->earliest <= look->latest) {
+                return look;
+            }
+        }
+        return std::nullopt;
+    }
     /// Whether packets of flows with one of these hashes may be in a block, which is not being
     /// written any more.
     ///
@@ -211,7 +225,6 @@ public:
         return words_of(octets) * kWord;
     }
 
-    [[nodiscard]] std::size_t octets() const noexcept { return blocks_ * kOctetsForBlock; }
     [[nodiscard]] bool huge_pages() const noexcept { return memory_.huge_pages(); }
 
 private:
@@ -301,7 +314,7 @@ private:
         mark.first_number.store(number_, std::memory_order_relaxed);
         mark.set_times(earliest_, latest_);
         mark.has_unknown.store(false, std::memory_order_relaxed);
-        // Found once: a division for each packet took a tenth of its time.
+        // For append(), which would need a division by the number of blocks.
         block_words_ = words_ + block % blocks_ * kWordsOfBlock;
         block_flows_ = flows_of(block);
         for (std::size_t word = 0; word < kWordsOfFlows; ++word) {

@@ -17,32 +17,15 @@ RecorderRules rules_of(const RecorderOptions& options, const RecorderPlace& plac
             .parse = place.parse};
 }
 
-/// Packets that were overwritten, and the earliest time among those that were not.
-struct RingLook {
-    std::uint64_t overwritten{};
-    std::optional<Timestamp> oldest{};
-};
-
-RingLook look_at(const PacketRing& ring) noexcept {
-    const std::uint64_t written = PacketRing::block_of(ring.published());
-    for (std::uint64_t block = ring.oldest_block(); block <= written; ++block) {
-        const auto look = ring.look_at(block);
-        if (look && look->earliest <= look->latest) {
-            return {.overwritten = look->first_number, .oldest = look->earliest};
-        }
-    }
-    return {};
-}
-
 RecorderQueueLedger account_of(const RecorderPlace& place, const RecorderQueue& queue) {
     const RecorderCounters& counters = queue.counters;
     RecorderQueueLedger ledger;
     ledger.name = place.name;
-    const RingLook look = look_at(queue.ring);
-    ledger.overwritten = look.overwritten;
-    ledger.held = queue.ring.kept() - std::min(queue.ring.kept(), look.overwritten);
-    if (look.oldest) {
-        const Timestamp::duration reach = queue.ring.clock() - *look.oldest;
+    const std::optional<PacketRing::BlockLook> oldest = queue.ring.oldest();
+    ledger.overwritten = oldest ? oldest->first_number : 0;
+    ledger.held = queue.ring.kept() - std::min(queue.ring.kept(), ledger.overwritten);
+    if (oldest) {
+        const Timestamp::duration reach = queue.ring.clock() - oldest->earliest;
         ledger.reach = static_cast<std::uint64_t>(
             std::max<std::int64_t>(std::chrono::floor<std::chrono::seconds>(reach).count(), 0));
     }
@@ -56,27 +39,10 @@ RecorderQueueLedger account_of(const RecorderPlace& place, const RecorderQueue& 
     return ledger;
 }
 
-/// What `work` throws; nullptr: nothing.
-template <class Work>
-std::exception_ptr failure_of(const Work& work) noexcept {
-    try {
-        work();
-        return nullptr;
-    } catch (...) {
-        return std::current_exception();
-    }
-}
-
 }  // namespace
 
 std::size_t ring_octets(const RecorderOptions& options, std::size_t queues) noexcept {
     return PacketRing::rounded(options.memory / queues);
-}
-
-bool records_input(const RecorderOptions& options, const std::string& input) {
-    return options.memory != 0 &&
-           (options.inputs.empty() ||
-            std::ranges::find(options.inputs, input) != options.inputs.end());
 }
 
 Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<RecorderPlace> places)
@@ -95,7 +61,7 @@ Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<Recor
             makers.push_back(std::make_unique<PinnedThread>(
                 ThreadPlace{.name = "recorder", .cpu = places_[place].cpu},
                 [this, place, octets, &failure = failures[place]] {
-                    failure = failure_of([&] { make_queue(place, octets); });
+                    make_queue(place, octets, failure);
                 }));
         }
     }
@@ -109,10 +75,16 @@ Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<Recor
 
 Recorder::~Recorder() = default;
 
-void Recorder::make_queue(std::size_t place, std::size_t octets) {
+/// @param failure  gets what is thrown
+void Recorder::make_queue(std::size_t place, std::size_t octets,
+                          std::exception_ptr& failure) noexcept {
     const RecorderPlace& of = places_[place];
-    queues_[place] = std::make_unique<RecorderQueue>(octets, of.flow_entries, rules_[place],
-                                                     of.numa_node, of.pages);
+    try {
+        queues_[place] = std::make_unique<RecorderQueue>(octets, of.flow_entries, rules_[place],
+                                                         of.numa_node, of.pages);
+    } catch (...) {
+        failure = std::current_exception();
+    }
 }
 
 std::unique_ptr<BurstStage> Recorder::stage(std::size_t queue) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,9 +39,6 @@ struct RecorderPlace {
 ///
 /// @param queues  that are recorded, at least 1
 [[nodiscard]] std::size_t ring_octets(const RecorderOptions& options, std::size_t queues) noexcept;
-
-/// Whether an input is recorded.
-[[nodiscard]] bool records_input(const RecorderOptions& options, const std::string& input);
 
 /// The last packets of a probe's queues, in memory. It outlives the pipeline whose stages are here.
 ///
@@ -79,7 +77,7 @@ public:
     void read(RecorderLedger& ledger) const;
 
 private:
-    void make_queue(std::size_t place, std::size_t octets);
+    void make_queue(std::size_t place, std::size_t octets, std::exception_ptr& failure) noexcept;
 
     RecorderOptions options_;
     FlowHasher hasher_;

@@ -56,7 +56,7 @@ struct RecorderQueue {
 /// A frame is kept in the order in which it came, after its burst was accounted. One of several
 /// segments is put together first.
 ///
-/// @cost  one copy of what is kept, and some 20 instructions for a metered packet's hash; with
+/// @cost  one copy of what is kept, and some 50 instructions for a metered packet's hashes; with
 ///        SnapMode::headers or a cut-off its headers are located
 class RecorderStage final : public BurstStage {
 public:

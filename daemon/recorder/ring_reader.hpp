@@ -61,7 +61,6 @@ public:
     [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_; }
     /// Packets that were read.
     [[nodiscard]] std::uint64_t packets() const noexcept { return packets_; }
-    [[nodiscard]] const PacketRing& ring() const noexcept { return ring_; }
 
 private:
     /// Where what can be read of the present block ends now; nothing: it is overwritten.

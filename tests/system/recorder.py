@@ -8,9 +8,9 @@ import stat
 import struct
 import subprocess
 import time
-import unittest
 
 import harness
+import packet_reference
 
 CONFIG = """
     inputs: [{name: up, device: "net_pcap0,%(streams)s", queues: %(queues)d}]
@@ -29,16 +29,7 @@ FILTERS = ["", "ip", "ip6", "arp", "tcp", "udp", "icmp or icmp6", "port 53", "po
 
 def packets_of(path):
     """Times and octets of the frames of a pcap file of tcpdump's."""
-    with open(path, "rb") as file:
-        data = file.read()
-    magic = struct.unpack_from("<I", data)[0]
-    nanoseconds = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}[magic]
-    packets, at = [], 24
-    while at < len(data):
-        seconds, fraction, captured, _ = struct.unpack_from("<4I", data, at)
-        packets.append((seconds * 10**9 + fraction * nanoseconds, data[at + 16:at + 16 + captured]))
-        at += 16 + captured
-    return packets
+    return [(frame.time, frame.octets) for frame in packet_reference.frames_of(path)]
 
 
 class Recorder(harness.TestCase):
@@ -92,7 +83,7 @@ class Recorder(harness.TestCase):
 
     @staticmethod
     def account_of(path):
-        """The comments of the interfaces' statistics, as tshark has them."""
+        """The comments of the interfaces' statistics, in a file that capinfos takes for whole."""
         lines = subprocess.run(["capinfos", "-M", path], capture_output=True, text=True, timeout=60, check=True).stdout
         assert lines
         with open(path, "rb") as file:
