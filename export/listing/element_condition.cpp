@@ -131,6 +131,8 @@ bool fits(ValueKind kind, const ElementOperand& operand) noexcept {
     return true;
 }
 
+}  // namespace
+
 void check(const ElementCondition& condition, const IpfixElement& element) {
     const ValueKind kind = kind_of(element.type);
     const bool has_order =
@@ -147,6 +149,16 @@ void check(const ElementCondition& condition, const IpfixElement& element) {
                           printable(condition.operand.text) + "'");
     }
 }
+
+void check(const SumTerm& term, const IpfixElement& element) {
+    const ValueKind kind = kind_of(element.type);
+    if (kind != ValueKind::number && kind != ValueKind::signed_number) {
+        throw FilterError("filter, column " + std::to_string(term.column) + ": '" + element.name +
+                          "' is no whole number, and cannot be added");
+    }
+}
+
+namespace {
 
 /// @param octets  1 to 8; shorter ones are extended by their sign
 std::int64_t read_signed(Bytes octets) noexcept {
@@ -330,6 +342,23 @@ ElementOperand read_operand(std::string_view text) {
     operand.time =
         text.find('-') != std::string_view::npos ? parse_time(text, Timestamp{}) : std::nullopt;
     return operand;
+}
+
+std::optional<SignedCount> number_of(const SumTerm& term, const IpfixRecord& record) {
+    const std::vector<IpfixField>& fields = record.layout->fields;
+    for (std::size_t index = 0; index < fields.size(); ++index) {
+        const IpfixElement& element = *fields[index].element;
+        if (!is_named(element, term.element)) {
+            continue;
+        }
+        check(term, element);
+        const Bytes value = record.values[index];
+        if (!value.empty() && is_possible_size(element.type, value.size())) {
+            return kind_of(element.type) == ValueKind::number ? SignedCount{read_unsigned(value)}
+                                                              : SignedCount{read_signed(value)};
+        }
+    }
+    return std::nullopt;
 }
 
 bool holds(const ElementCondition& condition, const IpfixRecord& record) {

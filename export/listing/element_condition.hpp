@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "export/ipfix/ipfix_template.hpp"
@@ -14,6 +15,19 @@ namespace tributary {
 
 /// Reads a value in each way in which elements of some type may be compared with it.
 [[nodiscard]] ElementOperand read_operand(std::string_view text);
+
+/// Whether values of an element can be compared, or added, as a filter asks.
+///
+/// @errors  FilterError: its type does not go with the operand, or with the comparison, or is not
+///          one of whole numbers
+void check(const ElementCondition& condition, const IpfixElement& element);
+void check(const SumTerm& term, const IpfixElement& element);
+
+/// The first value that a record has of a sum's element.
+///
+/// @return  nothing: it has none
+/// @errors  FilterError: the element's type is not one of whole numbers
+[[nodiscard]] std::optional<SignedCount> number_of(const SumTerm& term, const IpfixRecord& record);
 
 /// Whether a value of the element in the record compares with the operand as the condition says.
 ///

@@ -93,8 +93,29 @@ struct Match {
         const std::optional<WideCount> value = wanted.measure.value(flow);
         return value && compare(*value, wanted.comparison, WideCount{wanted.number});
     }
+    bool operator()(const SumCondition& wanted) const {
+        SignedCount sum = 0;
+        for (const SumTerm& term : wanted.terms) {
+            const std::optional<SignedCount> value = value_of(term);
+            if (!value) {
+                return false;
+            }
+            sum += term.is_subtracted ? -*value : *value;
+        }
+        return compare(sum, wanted.comparison, SignedCount{wanted.number});
+    }
     bool operator()(const ElementCondition& wanted) const {
         return record != nullptr && holds(wanted, *record);
+    }
+    [[nodiscard]] std::optional<SignedCount> value_of(const SumTerm& term) const {
+        if (term.measure) {
+            const std::optional<WideCount> value = term.measure->value(flow);
+            return value ? std::optional(static_cast<SignedCount>(*value)) : std::nullopt;
+        }
+        if (term.element.empty()) {
+            return SignedCount{term.number};
+        }
+        return record != nullptr ? number_of(term, *record) : std::nullopt;
     }
 };
 

@@ -92,6 +92,22 @@ struct ElementOperand {
     bool is_mac{};  ///< `octets` are those of a MAC address
 };
 
+/// A part of a sum: a measure, the first value of an element of numbers, or a number.
+struct SumTerm {
+    bool is_subtracted{};
+    std::optional<FlowMeasure> measure{};
+    std::string element{};   ///< is_named(); empty: it is none
+    std::size_t column{};    ///< of the name in the filter
+    std::uint64_t number{};  ///< where it is neither
+};
+
+/// A sum that is compared with a number. A record that lacks one of the parts does not match.
+struct SumCondition {
+    std::vector<SumTerm> terms;
+    Comparison comparison{};
+    std::int64_t number{};
+};
+
 /// A record that does not have the element does not match. One that has it several times matches if
 /// one of the values does.
 struct ElementCondition {
@@ -116,7 +132,7 @@ struct Chain {
 struct FlowCondition {
     std::variant<Chain, Negation, NetCondition, PortCondition, ProtocolCondition, VersionCondition,
                  VlanCondition, TunnelCondition, TunnelIdCondition, FlagsCondition, ReasonCondition,
-                 MeasureCondition, ElementCondition>
+                 MeasureCondition, SumCondition, ElementCondition>
         what;
 };
 

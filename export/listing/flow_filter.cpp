@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,7 +55,8 @@ bool is_address(std::string_view word) {
 /// Recursive descent over the grammar of flow_filter.hpp.
 class FilterParser {
 public:
-    explicit FilterParser(std::string_view text) : words_(text) {}
+    FilterParser(std::string_view text, const FlowFilter::Aliases& aliases)
+        : words_(text), aliases_(aliases) {}
 
     FlowCondition parse() {
         FlowCondition root = parse_filter();
@@ -118,6 +121,10 @@ private:
     }
 
     FlowCondition parse_primitive() {
+        if (const std::optional<Name> name = begins_sum()) {
+            prefix_.reset();
+            return parse_sum(*name);
+        }
         // "12345/peer" begins as an address does.
         const bool has_enterprise = words_.word().find('/') != std::string_view::npos;
         if (has_enterprise && begins_element()) {
@@ -185,8 +192,7 @@ private:
             words_.advance();
         }
         condition.number =
-            taken(parse_quantity(words_.word(), measure.unit),
-                  std::string(measure.unit == MeasureUnit::count ? kCountForm : kTimeForm));
+            taken(parse_quantity(words_.word(), measure.unit), std::string(form_of(measure.unit)));
         return make(condition);
     }
 
@@ -263,6 +269,94 @@ private:
             refuse(prefix, has_endpoint);
         }
         return parse_value(prefix);
+    }
+
+    /// What stands for a number of a flow: the name of a measure or an element, or an alias.
+    struct Name {
+        std::string text;  ///< of an alias: the element's name
+        std::size_t column{};
+        FilterWords behind;
+    };
+    [[nodiscard]] std::optional<Name> name_at(const FilterWords& at) const {
+        Name name{.text = std::string(at.word()), .column = at.column(), .behind = at};
+        name.behind.advance();
+        FilterWords inner = name.behind;
+        if (!aliases_.empty() && inner.accept("(")) {
+            const std::string text = name.text + "(" + std::string(inner.word()) + ")";
+            inner.advance();
+            const auto found = aliases_.find(text);
+            if (found != aliases_.end() && inner.accept(")")) {
+                return Name{.text = found->second, .column = at.column(), .behind = inner};
+            }
+        }
+        return is_element_name(at.word()) ? std::optional(std::move(name)) : std::nullopt;
+    }
+    [[nodiscard]] static bool is_sign(std::string_view word) { return word == "+" || word == "-"; }
+    /// The first name of a sum, or an alias; a number in front of a sum is none.
+    [[nodiscard]] std::optional<Name> begins_sum() const {
+        std::optional<Name> name = name_at(words_);
+        const bool is_alias = name && name->text != words_.word();
+        const bool is_one = name && (is_alias || is_sign(name->behind.word()));
+        return is_one ? std::move(name) : std::nullopt;
+    }
+
+    FlowCondition parse_sum(Name first) {
+        SumCondition sum;
+        sum.terms.push_back(term_of(first, false));
+        words_ = first.behind;
+        while (is_sign(words_.word())) {
+            const bool is_subtracted = words_.word() == "-";
+            words_.advance();
+            sum.terms.push_back(parse_term(is_subtracted));
+        }
+        sum.comparison = taken(parse_comparison(words_.word()), "'+', '-' or a comparison");
+        const bool is_negative = words_.accept("-");
+        std::string_view digits = words_.word();
+        const bool has_sign = !is_negative && digits.starts_with('-');
+        digits.remove_prefix(has_sign ? 1 : 0);
+        const std::uint64_t number = taken(at_most_63_bits(parse_quantity(digits, unit_of(sum))),
+                                           std::string(form_of(unit_of(sum))));
+        sum.number = static_cast<std::int64_t>(is_negative || has_sign ? -number : number);
+        return make(std::move(sum));
+    }
+    SumTerm parse_term(bool is_subtracted) {
+        const std::optional<Name> name = name_at(words_);
+        if (name) {
+            words_ = name->behind;
+            return term_of(*name, is_subtracted);
+        }
+        return {.is_subtracted = is_subtracted,
+                .number = taken(parse_quantity(words_.word(), MeasureUnit::count),
+                                "a number, or the name of one")};
+    }
+    SumTerm term_of(const Name& name, bool is_subtracted) {
+        SumTerm term{.is_subtracted = is_subtracted,
+                     .measure = find_measure(name.text),
+                     .column = name.column};
+        if (!term.measure) {
+            term.element = name.text;
+            elements_.push_back({name.text, name.column});
+        }
+        return term;
+    }
+    /// That of its measures; a sum of times is compared with a time.
+    [[nodiscard]] MeasureUnit unit_of(const SumCondition& sum) const {
+        const auto is_time = [](const SumTerm& term) {
+            return term.measure && term.measure->unit == MeasureUnit::nanoseconds;
+        };
+        const auto times = std::ranges::count_if(sum.terms, is_time);
+        if (times != 0 && times != std::ssize(sum.terms)) {
+            fail("a sum of a time and of what is no time");
+        }
+        return times != 0 ? MeasureUnit::nanoseconds : MeasureUnit::count;
+    }
+    [[nodiscard]] static std::string_view form_of(MeasureUnit unit) {
+        return unit == MeasureUnit::count ? kCountForm : kTimeForm;
+    }
+    [[nodiscard]] static std::optional<std::uint64_t> at_most_63_bits(
+        std::optional<std::uint64_t> number) {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+        return number && *number <= kMost ? number : std::nullopt;
     }
 
     /// Whether the word is the name of an element, and a comparison follows. What other tools and
@@ -411,6 +505,7 @@ private:
     }
 
     FilterWords words_;
+    const FlowFilter::Aliases& aliases_;
     std::optional<Prefix> prefix_;  ///< of the value before, if there is one
     std::vector<FlowFilter::NamedElement> elements_;
     std::size_t depth_{};
@@ -418,8 +513,8 @@ private:
 
 }  // namespace
 
-FlowFilter::FlowFilter(std::string_view text) : given_(true) {
-    FilterParser parser(text);
+FlowFilter::FlowFilter(std::string_view text, const Aliases& aliases) : given_(true) {
+    FilterParser parser(text, aliases);
     root_ = parser.parse();
     elements_ = parser.elements();
 }

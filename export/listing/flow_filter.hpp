@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,8 @@ namespace tributary {
 ///               | "flags" [ "=" ] LETTERS | "reason" REASON
 ///               | MEASURE [ comparison ] QUANTITY
 ///               | ELEMENT comparison VALUE
+///               | term { ( "+" | "-" ) term } comparison [ "-" ] QUANTITY
+///     term      = MEASURE | ELEMENT | QUANTITY         "+" and "-" have blanks around them
 ///     endpoint  = "src" | "dst" | "src or dst" | "src and dst"
 ///     ports     = PORT [ "-" PORT ] | comparison PORT
 ///     net       = ADDRESS "/" BITS | ADDRESS "mask" MASK | "10" | "10.1" | "10.1.2"
@@ -32,9 +36,13 @@ class FlowFilter {
 public:
     /// Matches every flow.
     FlowFilter() = default;
+    /// Other words for elements, such as "distinct(sourceAddress)": the names of a table's values
+    /// in its declaration, without blanks, and the elements of its records.
+    using Aliases = std::map<std::string, std::string, std::less<>>;
+
     /// @errors  FilterError
     /// @cost    a name of a port reads the system's table of services
-    explicit FlowFilter(std::string_view text);
+    explicit FlowFilter(std::string_view text, const Aliases& aliases = {});
 
     /// @param record  of the flow; nullptr: it has no elements
     /// @errors  FilterError: an element of the record cannot be compared with the filter's value
@@ -42,6 +50,7 @@ public:
         return tributary::matches(root_, flow, record);
     }
     [[nodiscard]] bool matches_all() const noexcept { return !given_; }
+    [[nodiscard]] const FlowCondition& condition() const noexcept { return root_; }
 
     /// A name that stands where only an element's can.
     struct NamedElement {

@@ -13,6 +13,8 @@ namespace tributary {
 
 /// Sums of 64-bit counts, which an input may fill to the last bit.
 __extension__ typedef unsigned __int128 WideCount;
+/// Their differences.
+__extension__ typedef __int128 SignedCount;
 
 /// An address of a record: a whole one, or the prefix that the key of its table has.
 struct FlowAddress {

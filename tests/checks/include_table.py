@@ -35,7 +35,7 @@ TABLE = {
                       "parsers"),
                      (r"librdkafka/rdkafka\.h",)),
     "export/collector": (("export", "export/ipfix", "export/kafka", "export/messages", "export/spool", "export/transport", "flowcache/record"), ()),
-    "export/listing": (("export", "export/ipfix", "export/messages", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
+    "export/listing": (("export", "export/ipfix", "export/messages", "flowcache/fields", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
     "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
     "conf": (("daemon/base", "export", "export/ipfix", "flowcache/record", "flowcache/table"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
     "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),

@@ -425,3 +425,35 @@ TEST_CASE("FlowFilter: an address ends where its word does", "[export][unit]") {
           "filter, column 6: expected an IPv4 or IPv6 address, found '10.0.0.1\\x00x'");
     CHECK_FALSE(fault_of("net 10.0.0.0\0x/8"s).empty());
 }
+
+TEST_CASE("FlowFilter: sums of measures, compared with a number", "[export][unit]") {
+    FlowView flow;
+    flow.core.packets = 10;
+    flow.core.octets = 5000;
+    flow.reverse.packets = 4;
+    for (const char* const filter :
+         {"packets - reverse-packets = 10", "packets + octets >= 5014", "packets - octets < 0",
+          "packets - octets < -4k", "packets + 1 - 2 = 13", "not packets - octets > 0",
+          "(packets - 14 = 0) and octets = 5k"}) {
+        INFO(filter);
+        CHECK(matches(filter, flow));
+    }
+    CHECK_FALSE(matches("packets - retransmissions > 0", flow));  // it has none
+    CHECK_FALSE(matches("packets - retransmissions <= 0", flow));
+    CHECK(fault_of("packets - ") ==
+          "filter, column 11: expected a number, or the name of one, found the end");
+    CHECK(fault_of("packets - 3").find("expected '+', '-' or a comparison, found the end") !=
+          std::string::npos);
+    CHECK(fault_of("duration - packets > 3").find("a sum of a time and of what is no time") !=
+          std::string::npos);
+    CHECK(fault_of("packets + 1 > 20E").find("expected a number such as") != std::string::npos);
+}
+
+TEST_CASE("FlowFilter: other words for elements", "[export][unit]") {
+    const FlowFilter::Aliases aliases{{"distinct(sourceAddress)", "distinctCount"}};
+    const FlowFilter filter("tcp and distinct(sourceAddress) > 100 or (udp)", aliases);
+    REQUIRE(filter.elements().size() == 1);
+    CHECK(filter.elements()[0].name == "distinctCount");
+    CHECK_THROWS_AS(FlowFilter("distinct(ipTTL) > 100", aliases), FilterError);
+    CHECK_THROWS_AS(FlowFilter("distinct(sourceAddress) > 100"), FilterError);
+}
