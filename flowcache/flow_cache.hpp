@@ -117,6 +117,31 @@ public:
         counts.move_to(counters_, last);
     }
 
+    /// account(), and calls `after` with each packet as soon as it is accounted, and whether it
+    /// began its flow.
+    ///
+    /// @cost  of account(), and counters are written for each packet
+    template <RecordSink<Record> Sink, class After>
+    [[gnu::noinline]] void account_each(std::span<KeyedPacket> packets, Sink& sink,
+                                        After after) noexcept {
+        burst_ = packets;
+        begun_ = 0;
+        const bool has_gone_back = !packets.empty() && clock_.has_gone_back(*this, packets.front());
+        BurstPrefetch prefetch(update_, packets);
+        for (std::size_t place = 0; place < packets.size(); ++place) {
+            const std::span<KeyedPacket> one = packets.subspan(place, 1);
+            if (has_gone_back) [[unlikely]] {
+                CacheClock::account(*this, one, sink);
+            } else {
+                BurstCounts counts(one.data());
+                prefetch.step(packets.subspan(place));
+                account(one.front(), counts, sink);
+                counts.move_to(counters_, one.data() + 1);
+            }
+            after(one.front(), (begun_ >> place & 1U) != 0);
+        }
+    }
+
     /// Ends records whose deadline has passed, a bounded number of them. Call it after each burst,
     /// also an empty one. Each entry is tested twice a second of packet time.
     ///
@@ -364,6 +389,10 @@ private:
         hot.bucket = place.bucket;
         static_assert(FlowIndex::kGroupBuckets <= 1U << 4U);
         hot.distance = place.distance & (FlowIndex::kGroupBuckets - 1);
+        if (holders_.are_for_all()) [[unlikely]] {
+            holders_.hold_for_all(entry);
+            hot.is_held = 1;
+        }
         return entry;
     }
 
@@ -405,6 +434,10 @@ private:
             counters_.ended[static_cast<std::size_t>(reason)].add();
             Record record;
             update_.write_expanded(entries_, entry, record);
+            if (hot.is_held != 0) [[unlikely]] {
+                holders_.tell_record_ends({entry, hot.generation}, reason,
+                                          std::as_writable_bytes(std::span(&record, 1)));
+            }
             has_left = entries_.first_waiting() == kNoEntry && sink.try_push(record);
             if (hot.is_held != 0) [[unlikely]] {
                 holders_.tell_record_ended({entry, hot.generation}, reason,

@@ -36,6 +36,16 @@ public:
     FlowHolder& operator=(const FlowHolder&) = delete;
     virtual ~FlowHolder() = default;
 
+    /// Whether it holds each flow that begins from the time on at which it is added, without
+    /// hold(): one that begins and ends within a burst, too. Asked when it is added.
+    [[nodiscard]] virtual bool holds_all() const noexcept { return false; }
+    /// A record of the flow is about to leave. What the holder writes into the place of its own
+    /// group leaves with it; the rest it must not change. It may not call the cache.
+    ///
+    /// @param flow    with `is_swapped` false
+    /// @param record  as it is exported: FlowRecord of the cache's size; valid within the call
+    virtual void record_ends(FlowHandle /*flow*/, FlowEndReason /*reason*/,
+                             std::span<std::byte> /*record*/) noexcept {}
     /// A record of the flow has ended, and is in the sink or waits for room in it. After the active
     /// timeout the flow mostly goes on; otherwise flow_ended() follows at once. A holder that has
     /// begun to hold the flow in another's notice of this record does not get it.
@@ -102,6 +112,7 @@ public:
         const auto number = static_cast<std::size_t>(std::countr_one(taken()));
         holders_[number] = &holder;
         present_ |= static_cast<Mask>(1U << number);
+        all_ |= static_cast<Mask>(unsigned{holder.holds_all()} << number);
         return HolderId{static_cast<std::uint8_t>(number)};
     }
     /// Lets go all flows of a holder, which gets no further notice.
@@ -114,6 +125,7 @@ public:
         }
         const Mask bit = bit_of(id);
         present_ &= static_cast<Mask>(~bit);
+        all_ &= static_cast<Mask>(~bit);
         leaving_ |= bit;
         holders_[id.value] = nullptr;
         swept_ = 0;
@@ -128,6 +140,10 @@ public:
     [[nodiscard]] bool is_held_by(EntryIndex entry, HolderId id) const noexcept {
         return is_present(id) && (masks_[entry] & bit_of(id)) != 0;
     }
+    /// Whether there are holders that hold each flow that begins.
+    [[nodiscard]] bool are_for_all() const noexcept { return all_ != 0; }
+    /// Those hold the entry from now on.
+    void hold_for_all(EntryIndex entry) noexcept { masks_[entry] |= all_; }
     /// @return  whether another holder still holds the entry
     [[nodiscard]] bool let_go(EntryIndex entry, HolderId id) noexcept {
         masks_[entry] &= static_cast<Mask>(present_ & ~bit_of(id));
@@ -136,7 +152,12 @@ public:
 
     /// Whether some holder is in the middle of a notice.
     [[nodiscard]] bool is_in_notice() const noexcept { return is_in_notice_; }
-    /// This and the next are never inlined, so that the end of a flow that nobody holds is short.
+    /// This and the next two are never inlined, so that the end of a flow that nobody holds is
+    /// short.
+    [[gnu::noinline]] void tell_record_ends(FlowHandle flow, FlowEndReason reason,
+                                            std::span<std::byte> record) noexcept {
+        tell(flow.entry, [&](FlowHolder& holder) { holder.record_ends(flow, reason, record); });
+    }
     [[gnu::noinline]] void tell_record_ended(FlowHandle flow, FlowEndReason reason,
                                              std::span<const std::byte> record) noexcept {
         tell(flow.entry, [&](FlowHolder& holder) { holder.record_ended(flow, reason, record); });
@@ -192,6 +213,7 @@ private:
     std::span<Mask> masks_;
     std::array<FlowHolder*, kMost> holders_{};
     Mask present_ = 0;
+    Mask all_ = 0;      ///< present, and holding each flow that begins
     Mask leaving_ = 0;  ///< removed, with bits in masks from `swept_` on
     EntryIndex swept_ = 0;
     EntryIndex sweep_until_ = 0;

@@ -13,6 +13,7 @@
 #include "flowcache/hooked_groups.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/with_record_size.hpp"
+#include "flowcache/running_flows.hpp"
 #include "flowcache/table/burst_keys.hpp"
 
 namespace tributary {
@@ -38,7 +39,20 @@ public:
           sink_(ring_, parts.when_ring_full),
           cache_(parts.table.options(), parts.table.layout(), hasher, memory_.bytes(),
                  counters.cache),
-          keyed_(cache_.burst(octets)) {}
+          keyed_(cache_.burst(octets)),
+          watcher_(parts.watcher) {
+        if (watcher_ != nullptr) {
+            constexpr std::size_t kOne = 1;
+            flows_.replace_holders(kOne);
+            watcher_->attach(flows_);
+        }
+    }
+    ~SizedTableQueue() override {
+        if (watcher_ != nullptr) {
+            flows_.replace_holders(0);
+            watcher_->detach();
+        }
+    }
 
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         keyed_.clear();
@@ -49,7 +63,7 @@ public:
         const std::span<KeyedPacket> matching = keyed_.finish();
         go_on_rescheduling();
         counters.matched.add(matching.size());
-        cache_.account(matching, sink_);
+        account_watched(cache_, matching, sink_, watcher_);
         cache_.expire_some(burst.now, kExpiryBudget, sink_);
         sink_.hand_over();
     }
@@ -92,6 +106,8 @@ protected:
         const bool is_handed_over = sink_.hand_over();
         set_ended(cache_.is_empty() && is_handed_over);
     }
+    /// nullptr: there is none.
+    [[nodiscard]] FlowWatcher* watcher() const noexcept { return watcher_; }
     void go_on_rescheduling() noexcept {
         if (is_rescheduling_) [[unlikely]] {
             is_rescheduling_ = !rescheduling_.schedule_some(cache_, kRescheduledAtATime);
@@ -182,6 +198,8 @@ private:
     CacheScan rescheduling_;   ///< after a change of timeouts
     bool is_rescheduling_ = false;
     CacheScan ending_;  ///< of end_some_at()
+    CacheFlows<Cache> flows_{cache_};
+    FlowWatcher* watcher_;
 };
 
 /// The part of a table that is spread by key: the records of those keys that this queue owns.
@@ -293,7 +311,7 @@ private:
             for (std::size_t place = 0; place < count; ++place) {
                 keyed.add(inbox_.packet(place), inbox_.fields(place));
             }
-            Base::cache().account(keyed.finish(), Base::sink());
+            account_watched(Base::cache(), keyed.finish(), Base::sink(), Base::watcher());
             Base::cache().expire_some(inbox_.clock(), kExpiryBudget, Base::sink());
             inbox_.release();
         }

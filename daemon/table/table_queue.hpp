@@ -15,6 +15,7 @@
 #include "daemon/pipeline/table_flows.hpp"
 #include "daemon/table/declared_table.hpp"
 #include "flowcache/input/filter_slot.hpp"
+#include "flowcache/input/flow_watcher.hpp"
 #include "flowcache/input/frame_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/record/cache_counters.hpp"
@@ -59,6 +60,9 @@ struct TableQueueParts {
     std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
     WhenRingFull when_ring_full = WhenRingFull::refuse;
+    /// Looks at the table's flows; nullptr: nobody does. The table's flows can be held. It outlives
+    /// the queue.
+    FlowWatcher* watcher = nullptr;
 };
 
 /// The part of a declared table that one queue's packets make: a cache and a ring of its own beside

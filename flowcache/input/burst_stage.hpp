@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "flowcache/input/flow_watcher.hpp"
 #include "flowcache/input/frame_burst.hpp"
 #include "flowcache/keyed_packet.hpp"
 #include "flowcache/running_flows.hpp"
@@ -67,6 +68,11 @@ public:
     /// @thread         the input thread: nothing may allocate, lock, throw, log or make a system
     ///                 call; time is that of the burst
     virtual void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept = 0;
+    /// What looks at the queue's main cache after each packet, beside the stage; asked when the
+    /// stage is attached. At most one stage of a queue has one.
+    ///
+    /// @return  nullptr: nothing does
+    [[nodiscard]] virtual FlowWatcher* watcher() noexcept { return nullptr; }
     /// Whether the next burst should come at once, also an empty one: the stage has ended flows,
     /// after which more may be due, or its records wait. Called once after each burst.
     ///

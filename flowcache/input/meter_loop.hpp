@@ -7,6 +7,7 @@
 
 #include "flowcache/flow_cache.hpp"
 #include "flowcache/input/burst_stage.hpp"
+#include "flowcache/input/flow_watcher.hpp"
 #include "flowcache/input/packet_reader.hpp"
 #include "flowcache/keyed_burst.hpp"
 #include "flowcache/record/record_stream.hpp"
@@ -56,7 +57,7 @@ public:
     [[gnu::always_inline]] std::size_t step() noexcept {
         ParsedBurst parsed = reader_.read_burst(keyed_);
         clock_.publish(parsed.burst.now);
-        cache_.account(parsed.packets, sink_);
+        account_watched(cache_, parsed.packets, sink_, watcher_);
         for (const std::unique_ptr<BurstStage>& stage : stages_) {
             stage->on_burst(parsed.burst, parsed.packets);
         }
@@ -86,6 +87,7 @@ public:
             if (stage->needs().flows) {
                 stage->attach(flows_);
             }
+            watcher_ = stage->watcher() != nullptr ? stage->watcher() : watcher_;
         }
         return true;
     }
@@ -120,6 +122,7 @@ public:
         }
         flows_.replace_holders(0);
         stages_ = {};
+        watcher_ = nullptr;
     }
 
 private:
@@ -129,7 +132,8 @@ private:
     Cache& cache_;
     Sink& sink_;
     PublishedClock& clock_;
-    CacheFlows<Cache> flows_;  ///< for the stages
+    FlowWatcher* watcher_ = nullptr;  ///< of a stage
+    CacheFlows<Cache> flows_;         ///< for the stages
 };
 
 }  // namespace tributary
