@@ -54,6 +54,7 @@ struct Config {
     std::vector<OwnField> fields;          ///< of the user's own, for tables and listings
     std::vector<TableDeclaration> tables;  ///< beside the main one
     RecorderOptions recorder;
+    std::vector<TriggerOptions> triggers;
 };
 
 }  // namespace tributary

@@ -32,8 +32,10 @@ SentRecords sent_records(const Config& config, const CollectorOptions& collector
     const FlowDirection direction =
         is_split ? FlowDirection::uniflow : table.declaration().direction;
     const FieldGroup* const group = table.group();
+    FieldGroups groups;
+    groups.set(kFieldGroupId<PacketDumpGroup>, table.declaration().dump_files);
     return {
-        .layout = RecordLayout::of({}, direction),
+        .layout = RecordLayout::of(groups, direction),
         .timestamps = own.timestamps,
         .choice = element_choice(own, {.key = table.key(), .is_declared = true}),
         .elements = group != nullptr ? group->elements : std::span<const FieldElement>{},

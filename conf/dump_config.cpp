@@ -163,6 +163,7 @@ std::vector<Setting> documented_keys() {
     example.inputs.resize(1);
     example.fields.push_back(blank<OwnField>());
     example.tables.push_back(blank<TableDeclaration>());
+    example.triggers.resize(1);
     example.export_.collectors.resize(1);
     std::vector<Setting> keys = settings_of(example);
     for (Setting& key : keys) {

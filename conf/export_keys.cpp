@@ -294,11 +294,12 @@ Key<CollectorOptions> profile_key() {
 }
 
 /// The groups that export.fields may name: not those of declared tables, which a probe that runs
-/// has too.
+/// has too, nor what records have because of triggers.
 std::vector<FieldGroupId> choosable_groups() {
     std::vector<FieldGroupId> groups;
     for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        if (field_group(id).chosen_by != ChosenBy::table) {
+        const ChosenBy chosen_by = field_group(id).chosen_by;
+        if (chosen_by != ChosenBy::table && chosen_by != ChosenBy::triggers) {
             groups.push_back(id);
         }
     }

@@ -9,6 +9,7 @@
 #include "conf/recorder_keys.hpp"
 #include "conf/rules.hpp"
 #include "conf/table_keys.hpp"
+#include "conf/trigger_keys.hpp"
 
 namespace tributary {
 namespace {
@@ -266,6 +267,7 @@ std::vector<Key<Config>> config_keys() {
         list_of("fields", &Config::fields, own_field_keys(), Apply::to_tables),
         list_of("tables", &Config::tables, table_keys(), Apply::to_tables),
         section("recorder", &Config::recorder, recorder_keys(), Apply::at_restart),
+        list_of("triggers", &Config::triggers, trigger_keys(), Apply::at_restart),
         section("export", &Config::export_, export_keys(), Apply::to_export),
         section("cores", &Config::cores, core_keys(), Apply::at_restart),
         section("read", &Config::read, read_keys(), Apply::at_restart),

@@ -15,6 +15,7 @@
 #include "conf/overrides.hpp"
 #include "conf/recorder_keys.hpp"
 #include "conf/scalars.hpp"
+#include "conf/trigger_keys.hpp"
 #include "conf/yaml_tree.hpp"
 
 namespace tributary {
@@ -36,6 +37,7 @@ void remove_collectors(YamlNode& root) {
 void remove_tables(YamlNode& root) {
     remove_key(root, "tables");
     remove_key(root, "fields");
+    remove_key(root, "triggers");
 }
 
 void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faults) {
@@ -46,16 +48,19 @@ void check_use(Config& config, const YamlNode& root, ConfigUse use, Faults& faul
             check_probe(config, root, faults);
             check_tables_of_inputs(config, root, faults);
             check_recorder(config, root, faults);
+            check_triggers_of_probe(config, root, faults);
             break;
         case ConfigUse::offline:
             check_offline(config, root, faults);
             check_tables_of_captures(config, root, faults);
+            check_triggers_of_captures(config, root, faults);
             break;
         case ConfigUse::captures_to_collectors:
             complete_collectors(config);
             check_offline(config, root, faults);
             check_collectors(config, root, faults);
             check_tables_of_captures(config, root, faults);
+            check_triggers_of_captures(config, root, faults);
             break;
         case ConfigUse::preparse_device:
             complete_inputs(config);
@@ -103,9 +108,11 @@ LoadedConfig load_tree(YamlNode root, std::span<const std::string> sets, ConfigU
     faults.end_of_reading();
     keep_own_log(loaded, root, use);
     complete_tables(loaded.config);
+    complete_triggers(loaded.config);
     check_flows(loaded.config, root, faults);
     check_export(loaded.config, root, faults);
     check_read(loaded.config, root, faults);
+    check_triggers(loaded.config, root, faults);
     faults.in({}, [&] { check_use(loaded.config, root, use, faults); });
     if (further) {
         faults.in({}, [&] { further(loaded.config, root, faults); });

@@ -28,10 +28,16 @@
 #include "daemon/pipeline/pipeline.hpp"
 #include "daemon/pipeline/pipeline_end.hpp"
 #include "daemon/pipeline/signal_loop.hpp"
+#include "daemon/table/declared_table.hpp"
 #include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
+#include "daemon/trigger/capture_dumps.hpp"
+#include "daemon/trigger/trigger_set.hpp"
+#include "daemon/trigger/trigger_stage.hpp"
+#include "daemon/trigger/watched_table.hpp"
 #include "export/export_counters.hpp"
 #include "export/memory_reserve.hpp"
+#include "flowcache/cache_room.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/input/parsed_frame_reader.hpp"
@@ -147,7 +153,8 @@ ExportOptions export_options_of(const OfflineJob& job, const Config& config) {
 class OfflineRun {
 public:
     OfflineRun(const OfflineJob& job, const Config& config, CaptureFiles& files, Signals& signals)
-        : files_(files),
+        : config_(config),
+          files_(files),
           signals_(signals),
           loop_(signals, reserve_, [this] { return to_line(ledger()); }),
           has_collectors_(!config.export_.collectors.empty()),
@@ -157,7 +164,11 @@ public:
                    .own = config.fields,
                    .main = config.flows,
                    .parse = parse_of(config),
-                   .spreading = spreading_of(config)}) {
+                   .spreading = spreading_of(config),
+                   .watch = [this](const DeclaredTable& table, std::span<const OwnField> own,
+                                   const TableQueuePlace& place) {
+                       return watch(table, own, place);
+                   }}) {
         if (filter_ != nullptr) {
             spdlog::info("the filter is {}", filter_->execution());
         }
@@ -170,6 +181,7 @@ public:
         }
         const RecordLayout layout = layout_of_flows(config.export_.fields, config.flows);
         const FlowHasher hasher = FlowHasher::random();
+        make_triggers(job);
         std::vector<std::unique_ptr<QueueWorker>> queues;
         if (is_parsed_for_all(config)) {
             parsed_ = std::make_unique<ParsedCapture>(files_, config.read.queues,
@@ -183,19 +195,14 @@ public:
                                                             .workers = config.read.queues,
                                                             .is_numbered = tables_.has_exchanges()},
                                                 config, filter_.get()));
-            queues.push_back(
-                make_queue_worker(*sources_.back()->reader,
-                                  {.flows = config.flows,
-                                   .layout = layout,
-                                   .numa_node = {},
-                                   .pages = PageUse::offline,
-                                   .when_ring_full = WhenRingFull::wait,
-                                   .name = fmt::format("read/{}", worker)},
-                                  hasher,
-                                  tables_.add_queue({.numa_node = {},
-                                                     .pages = PageUse::offline,
-                                                     .when_ring_full = WhenRingFull::wait},
-                                                    hasher)));
+            queues.push_back(make_queue_worker(*sources_.back()->reader,
+                                               {.flows = config.flows,
+                                                .layout = layout,
+                                                .numa_node = {},
+                                                .pages = PageUse::offline,
+                                                .when_ring_full = WhenRingFull::wait,
+                                                .name = fmt::format("read/{}", worker)},
+                                               hasher, stages_of_queue(layout, hasher)));
             clocks_.push_back(&queues.back()->clock);
         }
         ExportOptions export_options = export_options_of(job, config);
@@ -243,6 +250,7 @@ public:
             watch(inputs_ended_);  // packets that came through a pipe are metered
         }
         finish();
+        write_dumps();
         reserve_.fill();
         return interrupted_;
     }
@@ -266,6 +274,9 @@ public:
         }
         pipeline_->read(ledger);
         tables_.read(ledger);
+        if (triggers_) {
+            triggers_->read(ledger.recorder.emplace());
+        }
         return ledger;
     }
 
@@ -273,6 +284,54 @@ public:
     [[nodiscard]] bool is_faulty() const noexcept { return pipeline_->export_is_faulty(); }
 
 private:
+    /// @errors  as of TriggerSet() and CaptureDumps()
+    void make_triggers(const OfflineJob& job) {
+        if (config_.triggers.empty()) {
+            return;
+        }
+        triggers_ = std::make_unique<TriggerSet>(config_.triggers, config_.export_.timestamps,
+                                                 WhenEventsFull::wait);
+        dumps_ = std::make_unique<CaptureDumps>(
+            CaptureDumps::Parts{.set = *triggers_,
+                                .captures = job.captures,
+                                .flows = config_.flows,
+                                .parse = parse_of(config_),
+                                .filter = filter_.get(),
+                                .interface = {config_.read.interface_index}});
+    }
+    [[nodiscard]] std::unique_ptr<FlowWatcher> watch(const DeclaredTable& table,
+                                                     std::span<const OwnField> own,
+                                                     const TableQueuePlace& place) {
+        return triggers_->watch(watch_declared(table.compiled(), table.layout(), table.options(),
+                                               config_.flows, own, parse_of(config_)),
+                                {.entries = entries_for(table.options()),
+                                 .numa_node = place.numa_node,
+                                 .pages = place.pages});
+    }
+    /// The stages of the next worker.
+    [[nodiscard]] StageList stages_of_queue(const RecordLayout& layout, FlowHasher hasher) {
+        StageList stages = tables_.add_queue(
+            {.numa_node = {}, .pages = PageUse::offline, .when_ring_full = WhenRingFull::wait},
+            hasher);
+        if (config_.flows.dump_files) {
+            main_triggers_.push_back(
+                triggers_->watch(watch_main(layout, config_.flows, parse_of(config_)),
+                                 {.entries = entries_for(config_.flows),
+                                  .numa_node = {},
+                                  .pages = PageUse::offline}));
+            stages.add(std::make_unique<TriggerStage>(*main_triggers_.back()));
+        }
+        return stages;
+    }
+    /// Has the packets written for which triggers have fired.
+    void write_dumps() {
+        if (dumps_ && inputs_were_cut_) {
+            dumps_->give_up();
+        } else if (dumps_) {
+            dumps_->write();
+        }
+    }
+
     /// @errors  as of await_filter()
     void await_table_filters() {
         for (const TableFilter& wanted : tables_.filters()) {
@@ -374,6 +433,7 @@ private:
     }
 
     MemoryReserve reserve_;  ///< of the main thread
+    const Config& config_;
     CaptureFiles& files_;
     Signals& signals_;
     SignalLoop loop_;
@@ -381,7 +441,10 @@ private:
     CollectorPatience patience_;
     std::unique_ptr<PacketFilter> filter_;
     std::vector<std::unique_ptr<PacketFilter>> table_filters_;
+    std::unique_ptr<TriggerSet> triggers_;  ///< nullptr: there are none
+    std::vector<std::unique_ptr<FlowTriggers>> main_triggers_;
     TableSet tables_;
+    std::unique_ptr<CaptureDumps> dumps_;    ///< with `triggers_`
     std::unique_ptr<ParsedCapture> parsed_;  ///< nullptr: each worker walks the captures
     std::vector<std::unique_ptr<OfflineSource>> sources_;
     std::vector<const PublishedClock*> clocks_;

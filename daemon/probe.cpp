@@ -36,6 +36,7 @@
 #include "daemon/probe_filters.hpp"
 #include "daemon/probe_recorder.hpp"
 #include "daemon/probe_tables.hpp"
+#include "daemon/probe_triggers.hpp"
 #include "daemon/table/table_set.hpp"
 #include "daemon/telemetry/report.hpp"
 #include "daemon/telemetry/service_manager.hpp"
@@ -123,7 +124,12 @@ public:
                    .own = config.fields,
                    .main = config.flows,
                    .parse = parse_of_tables(config),
-                   .spreading = {.queues = plan_.queues.size()}}),
+                   .spreading = {.queues = plan_.queues.size()},
+                   .watch =
+                       [this](const DeclaredTable& table, std::span<const OwnField> own,
+                              const TableQueuePlace& place) {
+                           return triggers_->watch(table, own, place);
+                       }}),
           recorder_filter_(config.inputs.size() + tables_.filters().size()),
           filters_(wanted_filters(config, tables_)),
           eal_(eal_options(config, plan_, cores_)) {
@@ -152,6 +158,9 @@ public:
         const int watched = watch();
         reserve_.fill();
         end_pipeline(*pipeline_, signals_, loop_, [this] { return ledger(); });
+        if (triggers_) {
+            triggers_->end();  // the last records may have fired some
+        }
         const Ledger last = ledger();
         const int reported = report_ledger(last, options_.stats_path);
         log_vain_run(last.total());
@@ -193,6 +202,9 @@ private:
         }
         if (recorder_ && recorder_->filter() != nullptr) {
             recorder_->filter()->set(filters_.selector(recorder_filter_));
+        }
+        if (triggers_) {
+            triggers_->start();
         }
         pipeline_->start(places_, [] {});
         pipeline_->wait_until_polled();
@@ -251,7 +263,7 @@ private:
         try {
             InputWatch inputs(eal_, watched_inputs());
             if (recorder_) {
-                recorder_->serve();
+                recorder_->serve(triggers_ ? triggers_->commands() : ControlCommands{});
             }
             MainLoop(
                 {.pipeline = *pipeline_,
@@ -376,6 +388,10 @@ private:
         service_manager_.extend_start(
             kRest + std::chrono::seconds(config_.recorder.memory / kOctetsInASecond));
         recorder_ = std::make_unique<ProbeRecorder>(config_.recorder, hasher, std::move(places));
+        if (!config_.triggers.empty()) {
+            triggers_ = std::make_unique<ProbeTriggers>(config_, layout_, recorder_->rings(),
+                                                        queue_nodes_, hasher);
+        }
     }
 
     void make_pipeline(FlowHasher hasher) {
@@ -398,7 +414,9 @@ private:
             }
             huge_pages = huge_pages && input_queues.back()->huge_pages();
         }
-        huge_pages = huge_pages && tables_.huge_pages() && (!recorder_ || recorder_->huge_pages());
+        huge_pages = huge_pages && tables_.huge_pages() &&
+                     (!recorder_ || recorder_->huge_pages()) &&
+                     (!triggers_ || triggers_->huge_pages());
         cache_bytes += config_.recorder.memory;
         if (!huge_pages) {
             spdlog::warn(
@@ -436,6 +454,9 @@ private:
 
     /// Adds the stages of a queue that are not of tables.
     void add_stages(std::size_t queue, StageList& stages) {
+        if (triggers_) {
+            triggers_->add_stage(queue, stages);
+        }
         if (recorder_) {
             recorder_->add_stage(queue, stages);
         }
@@ -607,6 +628,9 @@ private:
         if (recorder_) {
             recorder_->read(ledger);
         }
+        if (triggers_) {
+            triggers_->read(*ledger.recorder);
+        }
         return ledger;
     }
 
@@ -631,6 +655,7 @@ private:
     ServiceManager service_manager_;
     PipelinePlaces places_;
     std::unique_ptr<ProbeRecorder> recorder_;    ///< nullptr: there is none
+    std::unique_ptr<ProbeTriggers> triggers_;    ///< nullptr: there are none
     std::unique_ptr<Pipeline> pipeline_;         // its threads use the rest
     std::unique_ptr<ProbeTables> probe_tables_;  ///< once the pipeline is made
 };

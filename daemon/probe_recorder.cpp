@@ -58,9 +58,10 @@ void ProbeRecorder::add_stage(std::size_t queue, StageList& stages) {
     }
 }
 
-void ProbeRecorder::serve() {
+void ProbeRecorder::serve(ControlCommands further) {
     try {
-        server_ = std::make_unique<ControlServer>(place_, dumps_.commands());
+        further.merge(dumps_.commands());
+        server_ = std::make_unique<ControlServer>(place_, std::move(further));
         spdlog::info("recorder: {}", place_.path);
     } catch (const std::exception& error) {
         spdlog::error("no recorder socket: {}", error.what());

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "daemon/base/options.hpp"
+#include "daemon/control/control_reply.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/pipeline/ledger.hpp"
 #include "daemon/recorder/dump_command.hpp"
+#include "daemon/recorder/packet_dump.hpp"
 #include "daemon/recorder/recorder.hpp"
 #include "flowcache/input/burst_stage.hpp"
 #include "flowcache/input/filter_slot.hpp"
@@ -35,8 +37,12 @@ public:
     [[nodiscard]] FilterSlot* filter() noexcept { return recorder_.filter(); }
     [[nodiscard]] bool huge_pages() const noexcept { return recorder_.huge_pages(); }
 
+    /// The rings, for dumps.
+    [[nodiscard]] std::vector<DumpQueue> rings() const { return recorder_.rings(); }
     /// Opens the socket. If it cannot be opened, the log says so, and the probe runs without it.
-    void serve();
+    ///
+    /// @param further  commands beside its own
+    void serve(ControlCommands further);
     /// Ends the dumps, and closes the socket.
     void stop_serving() noexcept;
 

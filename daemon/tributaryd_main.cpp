@@ -24,6 +24,7 @@
 #include "daemon/log/log.hpp"
 #include "daemon/offline.hpp"
 #include "daemon/probe.hpp"
+#include "daemon/trigger/trigger_check.hpp"
 #include "export/collector_events.hpp"
 #include "export/file_descriptor.hpp"
 #include "export/transport/certificate_dates.hpp"
@@ -96,7 +97,11 @@ int run(const CommandLine& command_line) {
     if (command_line.task == Task::check_config) {
         return print(check_configuration(command_line));
     }
-    const LoadedConfig loaded = load_and_warn(command_line, check_filters);
+    const LoadedConfig loaded =
+        load_and_warn(command_line, [](const Config& config, const YamlNode& root, Faults& faults) {
+            check_filters(config, root, faults);
+            check_conditions(config, root, faults);
+        });
     set_log_level(command_line.log_level.value_or(loaded.config.log.level));
     switch (command_line.task) {
         case Task::answer:

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -123,6 +125,34 @@ struct RecorderOptions {
     [[nodiscard]] bool records(const std::string& input) const {
         return memory != 0 && (inputs.empty() || std::ranges::find(inputs, input) != inputs.end());
     }
+};
+
+/// Which packets a trigger has written.
+enum class TriggerPackets : std::uint8_t {
+    flow,   ///< with the key of the record
+    hosts,  ///< from or to one of the addresses of the record
+    all,
+};
+
+/// How often a trigger may have a file written.
+struct TriggerRate {
+    std::uint32_t files = 6;  ///< from 1
+    std::chrono::seconds period{60};
+};
+
+inline constexpr std::size_t kMostTriggers = 16;
+
+/// Has packets written when a flow meets a condition.
+struct TriggerOptions {
+    std::string name;            ///< is_table_name()
+    std::string when;            ///< in the language of FlowFilter
+    std::string table = "main";  ///< by name
+    TriggerPackets packets = TriggerPackets::flow;
+    std::chrono::milliseconds before{30'000};
+    std::chrono::milliseconds after{30'000};
+    std::string directory = "auto";                      ///< of its files
+    std::uint64_t max_octets = std::uint64_t{1} << 30U;  ///< of its files together
+    TriggerRate rate{};
 };
 
 /// Offline metering (`--read`).

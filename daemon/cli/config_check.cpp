@@ -19,6 +19,7 @@
 #include "daemon/cli/machine_check.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/plan/probe_plan.hpp"
+#include "daemon/trigger/trigger_check.hpp"
 #include "export/collector_events.hpp"
 
 namespace tributary {
@@ -242,6 +243,7 @@ std::string check_configuration(const CommandLine& command_line) {
     const LoadedConfig loaded =
         load_config(command_line, [&](const Config& config, const YamlNode& root, Faults& faults) {
             executions = check_filters(config, root, faults);
+            check_conditions(config, root, faults);
             check_machine(config, root, faults, files_of_run(command_line, config));
         });
     for (const std::string& warning : loaded.warnings) {

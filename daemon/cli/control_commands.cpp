@@ -163,6 +163,9 @@ std::optional<int> run_given(const CLI::App& app, ControlArguments& arguments) {
     if (app.got_subcommand("dump")) {
         return run_dump(arguments.dump);
     }
+    if (app.got_subcommand("trigger")) {
+        return run_trigger(arguments.trigger);
+    }
     for (const char* const command : {"flush", "reload"}) {
         if (app.got_subcommand(command)) {
             return print_answer(arguments, command);
@@ -187,6 +190,7 @@ void add_control_commands(CLI::App& app, ControlArguments& arguments) {
                                    "anew; what it cannot take leaves the old one"),
                arguments);
     add_dump(app, arguments.dump);
+    add_trigger(app, arguments.trigger);
     CLI::App* const check_config = app.add_subcommand(
         "check", "Judge a configuration of tributaryd: all that is wrong, or what it would run");
     check_config

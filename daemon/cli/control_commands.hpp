@@ -23,9 +23,10 @@ struct ControlArguments {
     std::uint32_t flows = 10;    ///< top: flows to show
     std::string config;          ///< check
     DumpClientArguments dump;
+    TriggerClientArguments trigger;
 };
 
-/// Adds `stats`, `show flows`, `top`, `flush`, `reload`, `dump` and `check`.
+/// Adds `stats`, `show flows`, `top`, `flush`, `reload`, `dump`, `trigger` and `check`.
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app
 void add_control_commands(CLI::App& app, ControlArguments& arguments);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cli/dump_client.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -20,9 +17,9 @@
 #include "daemon/control/control_client.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/recorder/dump_command.hpp"
-#include "export/file_descriptor.hpp"
+#include "daemon/recorder/whole_file.hpp"
+#include "daemon/trigger/trigger_arguments.hpp"
 #include "export/listing/printable_text.hpp"
-#include "export/transport/open_output.hpp"
 
 namespace tributary {
 namespace {
@@ -65,62 +62,6 @@ SocketBuffer::WaitEnd wait_for_answer(int socket, milliseconds most) {
     }
 }
 
-/// A file that gets its name when it is whole. What is no regular file is written as it is.
-class WholeFile {
-public:
-    explicit WholeFile(const std::string& path) : path_(or_standard_output(path)) {
-        struct stat status {};
-        const bool is_there = ::stat(path_.c_str(), &status) == 0;
-        written_ = is_there && !S_ISREG(status.st_mode) ? path_ : path_ + ".part";
-        if (path == "-") {
-            written_ = path_;
-        }
-        // Only its owner may read the file: it has the content of conversations.
-        const mode_t before = ::umask(S_IRWXG | S_IRWXO);
-        file_ = open_output(written_, is_apart() ? O_TRUNC : 0).file;
-        ::umask(before);
-        error_ = file_ ? 0 : errno;
-    }
-    WholeFile(const WholeFile&) = delete;
-    WholeFile& operator=(const WholeFile&) = delete;
-    ~WholeFile() {
-        if (file_ && is_apart()) {  // it is not whole
-            ::unlink(written_.c_str());
-        }
-    }
-
-    [[nodiscard]] int error() const noexcept { return error_; }
-    /// Without effect after a failure, which error() has.
-    void write(std::string_view octets) noexcept {
-        while (!octets.empty() && error_ == 0) {
-            const ssize_t written = ::write(file_.get(), octets.data(), octets.size());
-            if (written >= 0) {
-                octets.remove_prefix(static_cast<std::size_t>(written));
-            } else if (errno != EINTR) {
-                error_ = errno;
-            }
-        }
-    }
-    /// Gives it its name.
-    [[nodiscard]] bool finish() noexcept {
-        const bool is_finished = !is_apart() || (::fsync(file_.get()) == 0 &&
-                                                 ::rename(written_.c_str(), path_.c_str()) == 0);
-        error_ = is_finished ? 0 : errno;
-        if (is_finished) {
-            file_ = {};
-        }
-        return is_finished;
-    }
-
-private:
-    [[nodiscard]] bool is_apart() const noexcept { return written_ != path_; }
-
-    std::string path_;
-    std::string written_;
-    FileDescriptor file_;
-    int error_ = 0;
-};
-
 /// A time of the command line.
 std::string check_time(const std::string& text) {
     return parse_time(text) ? std::string() : "must be a time such as 30s, 5m or 1.5h";
@@ -128,6 +69,23 @@ std::string check_time(const std::string& text) {
 
 double seconds_of(const std::string& text) {
     return std::chrono::duration<double>(parse_time(text).value_or(milliseconds(0))).count();
+}
+
+void add_socket(CLI::App& command, std::string& socket, std::uint32_t& timeout) {
+    command
+        .add_option("--socket", socket,
+                    std::string("The recorder's socket (default ") + kControlDirectory + "/" +
+                        kRecorderSocketName + ")")
+        ->option_text("PATH");
+    command
+        .add_option("--timeout", timeout,
+                    "How long tributaryd may be silent, beside --for (default 30)")
+        ->check(CLI::Range(1U, 3600U))
+        ->option_text("SECONDS");
+}
+
+std::string socket_of(const std::string& given) {
+    return given.empty() ? default_control_socket(kRecorderSocketName) : given;
 }
 
 int explain(const DumpClientArguments& arguments, int error) {
@@ -157,27 +115,45 @@ void add_dump(CLI::App& app, DumpClientArguments& arguments) {
                      "The file; - is standard output, as for wireshark -k -i -")
         ->required()
         ->option_text("FILE");
-    dump->add_option("--socket", arguments.socket,
-                     std::string("The recorder's socket (default ") + kControlDirectory + "/" +
-                         kRecorderSocketName + ")")
-        ->option_text("PATH");
-    dump->add_option("--timeout", arguments.timeout,
-                     "How long tributaryd may be silent, beside --for (default 30)")
-        ->check(CLI::Range(1U, 3600U))
-        ->option_text("SECONDS");
+    add_socket(*dump, arguments.socket, arguments.timeout);
+}
+
+void add_trigger(CLI::App& app, TriggerClientArguments& arguments) {
+    CLI::App* const trigger = app.add_subcommand(
+        "trigger", "Fire a trigger of a running tributaryd by hand: it writes a file of packets");
+    trigger->add_option("NAME", arguments.name, "The trigger's name")->required();
+    trigger
+        ->add_option("--last", arguments.last,
+                     "How far back packets begin (default: `before` of the trigger)")
+        ->check(check_time)
+        ->option_text("TIME");
+    trigger
+        ->add_option("--filter", arguments.filter, "Packets to write, in pcap syntax (default all)")
+        ->option_text("FILTER");
+    add_socket(*trigger, arguments.socket, arguments.timeout);
+}
+
+int run_trigger(const TriggerClientArguments& arguments) {
+    TriggerArguments wanted{.name = arguments.name, .filter = arguments.filter};
+    if (!arguments.last.empty()) {
+        wanted.last = seconds_of(arguments.last);
+    }
+    ControlAnswer answer(socket_of(arguments.socket), "trigger " + wanted.to_json(),
+                         std::chrono::seconds(arguments.timeout));
+    std::cout << printable_lines(answer.text());
+    return end_output("tributary trigger");
 }
 
 int run_dump(const DumpClientArguments& arguments) {
     const DumpArguments wanted{.last = seconds_of(arguments.last),
                                .follow = seconds_of(arguments.follow),
                                .filter = arguments.filter};
-    const std::string socket =
-        arguments.socket.empty() ? default_control_socket(kRecorderSocketName) : arguments.socket;
     const auto silence =
         std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double>(wanted.follow)) +
         std::chrono::seconds(arguments.timeout);
     catch_signals();
-    ControlAnswer answer(socket, "dump " + wanted.to_json(), silence, wait_for_answer);
+    ControlAnswer answer(socket_of(arguments.socket), "dump " + wanted.to_json(), silence,
+                         wait_for_answer);
     WholeFile file(arguments.write);
     std::array<char, 65'536> part{};
     std::istream& packets = answer.stream();

@@ -22,6 +22,26 @@ struct DumpClientArguments {
     std::string write;  ///< a path, or -
 };
 
+/// The arguments of `tributary trigger`.
+struct TriggerClientArguments {
+    std::string name;            ///< of the trigger
+    std::string socket;          ///< of the recorder; empty: the default
+    std::uint32_t timeout = 30;  ///< longest silence of tributaryd, in seconds
+    std::string last;            ///< empty: `before` of the trigger
+    std::string filter;
+};
+
+/// Adds `trigger`.
+///
+/// @param arguments  filled when the command line is parsed; outlives the app
+void add_trigger(CLI::App& app, TriggerClientArguments& arguments);
+/// Fires a trigger of a running tributaryd, and prints the path of the file that it will write.
+///
+/// @return  exit code
+/// @errors  ControlFailure
+/// @thread  main
+[[nodiscard]] int run_trigger(const TriggerClientArguments& arguments);
+
 /// Adds `dump`.
 ///
 /// @param arguments  filled when the command line is parsed; outlives the app

@@ -2,6 +2,7 @@
 #include "daemon/control/control_reply.hpp"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -32,10 +33,7 @@ void ControlReply::end(std::string_view verdict) {
 bool ControlReply::send(std::span<const std::byte> octets) {
     while (!octets.empty()) {
         const ssize_t sent = send_some(octets);
-        if (sent < 0 && errno == EINTR) {
-            continue;
-        }
-        if (sent <= 0) {
+        if (sent < 0) {
             return false;
         }
         octets = octets.subspan(static_cast<std::size_t>(sent));
@@ -47,9 +45,25 @@ ssize_t ControlReply::send_some(std::span<const std::byte> octets) noexcept {
     // Relaxed: waits_since() reads only an age, and no other memory depends on it.
     waits_since_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                        std::memory_order_relaxed);
-    const ssize_t sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL);
+    ssize_t sent = -1;
+    do {
+        sent = ::send(socket_, octets.data(), octets.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && ((errno == EAGAIN && wait_for_reader()) || errno == EINTR));
     waits_since_.store(0, std::memory_order_relaxed);
     return sent;
+}
+
+/// Waits until the client has taken something. A blocking send would wait anew after each part.
+///
+/// @return  false: it took nothing for kPatience
+bool ControlReply::wait_for_reader() const noexcept {
+    constexpr auto kMost = static_cast<int>(std::chrono::milliseconds(kPatience).count());
+    pollfd writable{.fd = socket_, .events = POLLOUT, .revents = 0};
+    int ready = -1;
+    do {
+        ready = ::poll(&writable, 1, kMost);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
 }
 
 bool ControlReply::has_enough() const noexcept {

@@ -29,6 +29,9 @@ class ControlReply {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
+    /// A client that takes nothing for so long is cut off. The pager of a listing may take long.
+    static constexpr std::chrono::seconds kPatience{60};
+
     explicit ControlReply(int socket) noexcept : socket_(socket) {}
 
     /// @return  false: the client has closed its connection
@@ -51,6 +54,7 @@ public:
 
 private:
     bool send(std::span<const std::byte> octets);
+    [[nodiscard]] bool wait_for_reader() const noexcept;
     ssize_t send_some(std::span<const std::byte> octets) noexcept;
 
     int socket_;

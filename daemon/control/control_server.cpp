@@ -7,7 +7,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -29,10 +28,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A client that takes nothing of its answer for so long is cut off. The pager of a listing may
-/// take long.
-constexpr timeval kPatienceForReader{.tv_sec = 60, .tv_usec = 0};
-/// The same, while others wait for a thread.
+/// A client that takes nothing of its answer for so long is cut off, while others wait for a
+/// thread; without that ControlReply::kPatience.
 constexpr std::chrono::milliseconds kPatienceInNeed{50};
 /// For a round of the listening thread, which waits for no client.
 constexpr std::chrono::seconds kPatience{10};
@@ -224,8 +221,6 @@ void ControlServer::accept_all() {
         }
         FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (socket) {
-            ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatienceForReader,
-                         sizeof kPatienceForReader);
             const int descriptor = socket.get();
             receiver_.add(std::move(socket), now);
             receiver_.receive(descriptor);  // most clients have sent their command already

@@ -185,7 +185,7 @@ Json json_of(const QueueLedger& queue) {
     return entry;
 }
 
-/// The sums over all queues, the queues, and the dumps.
+/// The sums over all queues, the queues, the dumps, and the triggers.
 Json json_of(const RecorderLedger& recorder) {
     RecorderQueueLedger total;
     std::uint64_t least = 0;
@@ -199,9 +199,17 @@ Json json_of(const RecorderLedger& recorder) {
     }
     total.reach = least;  // so far back all of them reach
     Json json = Json::object();
-    show_all(json, kRecorderRows, total);
-    json["queues"] = std::move(queues);
-    show_all(json["dumps"], kDumpRows, recorder.dumps);
+    if (!recorder.queues.empty()) {
+        show_all(json, kRecorderRows, total);
+        json["queues"] = std::move(queues);
+        show_all(json["dumps"], kDumpRows, recorder.dumps);
+    }
+    json["triggers"] = Json::array();
+    for (const TriggerLedger& trigger : recorder.triggers) {
+        Json entry{{"name", trigger.name}};
+        show_all(entry, kTriggerRows, trigger);
+        json["triggers"].push_back(std::move(entry));
+    }
     return json;
 }
 
@@ -262,6 +270,8 @@ TableLedger& TableLedger::operator+=(const TableLedger& other) {
 NamedCounts TableLedger::ended_by_reason() const { return named(ended); }
 
 std::uint64_t RecorderQueueLedger::left_out_sum() const noexcept { return sum_of(left_out); }
+
+std::uint64_t TriggerLedger::suppressed_sum() const noexcept { return sum_of(suppressed); }
 
 void read_cache(const CacheCounters& counters, QueueLedger& queue) {
     queue.lost[std::string(kRingFull)] += counters.lost_ring_full.read();
@@ -444,6 +454,16 @@ std::string imbalance(const RecorderQueueLedger& queue) {
                              queue.seen, known);
 }
 
+std::string imbalance(const TriggerLedger& trigger) {
+    const std::uint64_t known = trigger.suppressed_sum() + trigger.files + trigger.waiting;
+    return trigger.fired == known
+               ? std::string()
+               : fmt::format(
+                     "trigger {}: fired {} times but {} files were written, are waited for "
+                     "or were suppressed",
+                     trigger.name, trigger.fired, known);
+}
+
 std::string imbalance(const TableLedger& table) {
     const std::uint64_t known =
         table.filtered + table.filter_not_ready + table.without_field + table.matched;
@@ -480,11 +500,14 @@ std::string imbalance(const Ledger& ledger) {
             text = imbalance(table);
         }
     }
-    const std::vector<RecorderQueueLedger> none;
-    for (const RecorderQueueLedger& queue : ledger.recorder ? ledger.recorder->queues : none) {
-        if (text.empty()) {
-            text = imbalance(queue);
+    const auto look_at = [&text](const auto& accounts) {
+        for (const auto& account : accounts) {
+            text = text.empty() ? imbalance(account) : text;
         }
+    };
+    if (ledger.recorder) {
+        look_at(ledger.recorder->queues);
+        look_at(ledger.recorder->triggers);
     }
     return text;
 }

@@ -200,10 +200,29 @@ struct DumpLedger {
         overwritten{};  ///< packets that the dumps did not see, because they were too late
 };
 
-/// The account of the packet recorder.
+/// What became of the times that a trigger fired, since the start:
+///
+///     fired = suppressed (by cause) + files + waiting
+struct TriggerLedger {
+    std::string name{};
+    std::uint64_t fired{};        ///< a record began to match, or somebody asked
+    NamedCounts suppressed{};     ///< nothing was written
+    std::uint64_t files{};        ///< that are whole
+    std::uint64_t waiting{};      ///< files that are not written yet, or being written
+    std::uint64_t ended_early{};  ///< files that would have been larger than all may be together
+    std::uint64_t packets{};      ///< in the files
+    std::uint64_t octets{};       ///< of these packets
+    std::uint64_t overwritten{};  ///< packets that dumps did not see, because they were too late
+    std::uint64_t removed{};      ///< files that made room for later ones
+
+    [[nodiscard]] std::uint64_t suppressed_sum() const noexcept;
+};
+
+/// The account of the packet recorder, and of triggers.
 struct RecorderLedger {
-    std::vector<RecorderQueueLedger> queues;
+    std::vector<RecorderQueueLedger> queues;  ///< empty: packets are read from captures
     DumpLedger dumps;
+    std::vector<TriggerLedger> triggers;  ///< in the order of the configuration
 };
 
 struct Ledger {

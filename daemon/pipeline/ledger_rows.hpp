@@ -337,6 +337,43 @@ inline constexpr std::tuple kDumpRows{
 };
 static_assert(has_row_for_each_member<DumpLedger>(kDumpRows));
 
+inline constexpr std::tuple kTriggerRows{
+    no_counter(&TriggerLedger::name),
+    counter(&TriggerLedger::fired,
+            {.key = "fired",
+             .metrics = {{{"tributary_trigger_fired_total", "Times that a trigger fired."}}}}),
+    counter(&TriggerLedger::suppressed_sum, {.key = "suppressed"}),
+    counter(&TriggerLedger::suppressed,
+            {.key = "suppressed_by_cause",
+             .metrics = {{{"tributary_trigger_suppressed_total",
+                           "Times that nothing was written, by cause."}}},
+             .label = "cause"}),
+    counter(&TriggerLedger::files,
+            {.key = "files",
+             .metrics = {{{"tributary_trigger_files_total", "Files that are whole."}}}}),
+    counter(&TriggerLedger::waiting,
+            {.key = "waiting",
+             .metrics = {{{"tributary_trigger_waiting_files",
+                           "Files that are not written yet, or being written.", true}}}}),
+    counter(&TriggerLedger::ended_early, {.key = "ended_early",
+                                          .metrics = {{{"tributary_trigger_files_ended_early_total",
+                                                        "Files that ended at max-size."}}}}),
+    counter(&TriggerLedger::packets,
+            {.key = "packets",
+             .metrics = {{{"tributary_trigger_packets_total", "Packets in the files."}}}}),
+    counter(&TriggerLedger::octets,
+            {.key = "octets",
+             .metrics = {{{"tributary_trigger_bytes_total", "Bytes of packets in the files."}}}}),
+    counter(&TriggerLedger::overwritten,
+            {.key = "overwritten",
+             .metrics = {{{"tributary_trigger_overwritten_packets_total",
+                           "Packets that were overwritten before a file had them."}}}}),
+    counter(&TriggerLedger::removed, {.key = "removed",
+                                      .metrics = {{{"tributary_trigger_removed_files_total",
+                                                    "Files that made room for later ones."}}}}),
+};
+static_assert(has_row_for_each_member<TriggerLedger>(kTriggerRows));
+
 inline constexpr std::tuple kPortRows{
     no_counter(&PortLedger::name),
     counter(&PortLedger::missed,

@@ -10,6 +10,7 @@
 #include "daemon/port/trimming.hpp"
 #include "daemon/recorder/recorder.hpp"
 #include "daemon/table/table_set.hpp"
+#include "daemon/trigger/trigger_state.hpp"
 #include "export/metering_process.hpp"
 #include "flowcache/cache_room.hpp"
 #include "flowcache/table/field_reference.hpp"
@@ -49,6 +50,22 @@ void for_each_recorder_block(const ProbePlan& plan, const Config& config, Add ad
     }
 }
 
+/// Octets that triggers take in each queue for the flows of one table; nothing: it has none.
+std::vector<std::size_t> trigger_blocks(const Config& config) {
+    std::vector<std::size_t> blocks;
+    if (config.flows.dump_files) {
+        blocks.push_back(trigger_memory(entries_for(config.flows)));
+    }
+    for (const TableDeclaration& table : config.tables) {
+        if (table.dump_files) {
+            FlowCacheOptions options;
+            options.max_flows = table.max_flows;
+            blocks.push_back(trigger_memory(entries_for(options)));
+        }
+    }
+    return blocks;
+}
+
 /// Calls `add` with part, node and octets of each block of memory.
 template <class Add>
 void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
@@ -68,6 +85,11 @@ void for_each_block(const ProbePlan& plan, const Config& config, Add add) {
         for_each_table_block(plan, [&add, &queue](const char* part, std::size_t octets) {
             add(part, queue.node, octets);
         });
+    }
+    for (const std::size_t octets : trigger_blocks(config)) {
+        for (const QueueToPlace& queue : plan.queues) {
+            add(kTriggerStates, queue.node, octets);
+        }
     }
     for_each_recorder_block(plan, config, [&add](const NumaNode& node, std::size_t octets) {
         add(kRecorderRings, node, octets);
@@ -127,6 +149,9 @@ std::vector<PlannedHelper> helpers_of(const Config& config) {
     add_if(!config.control.socket.empty() || config.recorder.memory != 0, "command",
            "one for each command that runs, 16 at most of a socket");
     add_if(config.recorder.memory != 0, "recorder", "takes the commands of tributary dump");
+    add_if(!config.triggers.empty(), "triggers", "takes what input threads say of triggers");
+    add_if(!config.triggers.empty(), "trigger-file",
+           "one for each file that a trigger has written, 8 at most");
     add_if(has([](const CollectorOptions& each) { return each.rotation.is_on(); }), "files",
            "names finished files, and runs their command");
     const auto has_kafka =

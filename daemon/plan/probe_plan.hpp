@@ -52,8 +52,8 @@ struct NodeMemory {
 };
 
 /// The memory of each part outside the heap, by node: packet buffers, head buffers, flow caches,
-/// record rings, those of declared tables, the recorder's, and DPDK's own. The heap holds the rest:
-/// fragments, filters, the messages of collectors and what answers take.
+/// record rings, those of declared tables, the recorder's, the triggers', and DPDK's own. The heap
+/// holds the rest: fragments, filters, the messages of collectors and what answers take.
 [[nodiscard]] std::vector<MemoryPart> memory_parts(const ProbePlan& plan, const Config& config);
 
 // The names of parts in use.
@@ -65,6 +65,7 @@ inline constexpr const char* kTableCaches = "caches of tables";
 inline constexpr const char* kTableRings = "rings of tables";
 inline constexpr const char* kTableInboxes = "rings between queues";
 inline constexpr const char* kRecorderRings = "recorder";
+inline constexpr const char* kTriggerStates = "triggers";
 
 /// @return  octets on all nodes
 [[nodiscard]] std::uint64_t octets_of(std::span<const NodeMemory> memory);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "daemon/control/control_socket.hpp"
 #include "daemon/filter/packet_filter.hpp"
+#include "daemon/machine/thread_priority.hpp"
 #include "daemon/recorder/asked_flow.hpp"
 
 namespace tributary {
@@ -22,38 +22,29 @@ namespace {
 
 using nlohmann::json;
 
-/// @errors  std::runtime_error
-double seconds_in(const json& object, const char* key) {
+Timestamp::duration duration_of(double seconds) {
+    return std::chrono::duration_cast<Timestamp::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+double seconds_in(const json& object, const char* command, const char* key) {
     const auto found = object.find(key);
     if (found == object.end()) {
         return 0;
     }
     const double number = found->is_number() ? found->get<double>() : -1;
     if (!(number >= 0 && number <= DumpArguments::kMostSeconds)) {
-        throw std::runtime_error(fmt::format("dump: {} must be seconds from 0 to {:.0f}", key,
-                                             DumpArguments::kMostSeconds));
+        throw std::runtime_error(fmt::format("{}: {} must be seconds from 0 to {:.0f}", command,
+                                             key, DumpArguments::kMostSeconds));
     }
     return number;
-}
-
-Timestamp::duration duration_of(double seconds) {
-    return std::chrono::duration_cast<Timestamp::duration>(std::chrono::duration<double>(seconds));
-}
-
-/// From now on this thread takes what others leave of its CPU: a dump reads as fast as it can, and
-/// its CPU may be that of an input thread.
-void let_others_go_first() noexcept {
-    constexpr id_t kThisThread = 0;  // of Linux; elsewhere it is the process
-    constexpr int kLast = 19;
-    static_cast<void>(::setpriority(PRIO_PROCESS, kThisThread, kLast) == 0);
 }
 
 std::string user_text(const ControlReply& reply) {
     const std::optional<uid_t> user = reply.user();
     return user ? "user " + std::to_string(*user) : "an unknown user";
 }
-
-}  // namespace
 
 std::string DumpArguments::to_json() const {
     return json{{"last", last}, {"for", follow}, {"filter", filter}}.dump();
@@ -68,8 +59,8 @@ DumpArguments DumpArguments::of(const std::string& text) {
     if (filter != object.end() && !filter->is_string()) {
         throw std::runtime_error("dump: filter must be a text");
     }
-    return {.last = seconds_in(object, "last"),
-            .follow = seconds_in(object, "for"),
+    return {.last = seconds_in(object, "dump", "last"),
+            .follow = seconds_in(object, "dump", "for"),
             .filter = filter == object.end() ? std::string() : filter->get<std::string>()};
 }
 
@@ -112,7 +103,7 @@ void DumpCommand::dump(const DumpArguments& arguments, ControlReply& reply) {
     }
     // The queues' clock, which is that of their packets' times, and goes on as the host's does.
     const Timestamp host_at_begin = clock_();
-    const Timestamp now = latest_clock();
+    const Timestamp now = latest_clock(rings_);
     DumpRequest request{.since = now - duration_of(arguments.last),
                         .until = arguments.follow > 0
                                      ? std::optional(now + duration_of(arguments.follow))
@@ -154,15 +145,6 @@ void DumpCommand::end() noexcept {
          waited < kEndPatience && running_.load(std::memory_order_relaxed) != 0; waited += kPause) {
         std::this_thread::sleep_for(kPause);
     }
-}
-
-/// The clock of the queue that has seen the latest time.
-Timestamp DumpCommand::latest_clock() const noexcept {
-    Timestamp latest = kFirstTimestamp;
-    for (const DumpQueue& queue : rings_) {
-        latest = std::max(latest, queue.ring->clock());
-    }
-    return latest;
 }
 
 /// Adds what a dump has made to the account, and logs it.

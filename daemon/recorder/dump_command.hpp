@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct DumpArguments {
     /// @errors  std::runtime_error: no such object, in one line
     [[nodiscard]] static DumpArguments of(const std::string& json);
 };
+
+/// Seconds in the arguments of a command; 0 where there are none.
+/// @errors  std::runtime_error
+[[nodiscard]] double seconds_in(const nlohmann::json& object, const char* command, const char* key);
+/// Who has sent a command, for the log.
+[[nodiscard]] std::string user_text(const ControlReply& reply);
 
 /// Answers the command `dump`: packets of the rings, as a pcapng file.
 ///
@@ -63,7 +70,6 @@ private:
     class Running;
 
     void dump(const DumpArguments& arguments, ControlReply& reply);
-    [[nodiscard]] Timestamp latest_clock() const noexcept;
     void count(const std::vector<DumpAccount>& accounts, bool is_whole);
 
     std::vector<DumpQueue> rings_;

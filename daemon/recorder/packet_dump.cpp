@@ -26,6 +26,14 @@ Timestamp oldest_in(const PacketRing& ring) {
 
 }  // namespace
 
+Timestamp latest_clock(std::span<const DumpQueue> queues) noexcept {
+    Timestamp latest = kFirstTimestamp;
+    for (const DumpQueue& queue : queues) {
+        latest = std::max(latest, queue.ring->clock());
+    }
+    return latest;
+}
+
 class PacketDump::Cursor {
 public:
     Cursor(DumpQueue queue, const DumpRequest& request)
@@ -96,6 +104,9 @@ private:
         if (request_.filter != nullptr && wanted != 0) {
             wanted &= request_.filter->select(std::span(views).first(group_.size()));
         }
+        if (request_.selector != nullptr && wanted != 0) {
+            wanted &= request_.selector->select(group_);
+        }
         return wanted;
     }
 
@@ -144,6 +155,9 @@ bool PacketDump::run() {
 void PacketDump::begin_file() {
     Json comment{{"filter", request_.filter_text}, {"since", seconds_of(request_.since)}};
     comment["until"] = request_.until ? Json(seconds_of(*request_.until)) : Json(nullptr);
+    for (const auto& [name, text] : request_.remarks) {
+        comment[name] = text;
+    }
     blocks_.add_section("tributary", comment.dump());
     for (const auto& cursor : cursors_) {
         static_cast<void>(interface_of(*cursor));

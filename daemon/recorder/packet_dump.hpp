@@ -28,13 +28,34 @@ struct DumpQueue {
     std::uint32_t number{};    ///< of the queue, among those of its input
 };
 
+/// The latest time that a queue has seen: the clock of packets' times.
+/// @thread  any
+[[nodiscard]] Timestamp latest_clock(std::span<const DumpQueue> queues) noexcept;
+
+/// Chooses among the packets of rings by more than their octets.
+class RecordedSelector {
+public:
+    RecordedSelector() = default;
+    RecordedSelector(const RecordedSelector&) = delete;
+    RecordedSelector& operator=(const RecordedSelector&) = delete;
+    virtual ~RecordedSelector() = default;
+
+    /// @param packets  of one queue, at most kBurstPackets, in the order in which they came
+    /// @return         a bit for each: whether it is wanted
+    /// @thread         that of the dump
+    [[nodiscard]] virtual PacketMask select(std::span<const RecordedPacket> packets) noexcept = 0;
+};
+
 /// Which packets are dumped.
 struct DumpRequest {
     Timestamp since{};  ///< of their times
     /// Follows the rings up to this time; nothing: what is in them now.
     std::optional<Timestamp> until{};
-    PacketSelector* filter = nullptr;  ///< that they must pass; nullptr: all do
-    std::string filter_text{};         ///< for the comment
+    PacketSelector* filter = nullptr;      ///< that they must pass; nullptr: all do
+    std::string filter_text{};             ///< for the comment
+    RecordedSelector* selector = nullptr;  ///< that chooses among them; nullptr: all are wanted
+    /// More that the file's comment tells, by name.
+    std::vector<std::pair<std::string, std::string>> remarks{};
     /// Hashes of the flows that the filter asks for; empty: it may be any.
     std::vector<std::uint32_t> flows{};
 };

@@ -33,15 +33,18 @@ FlowCacheOptions options_of(const CompiledTable& compiled, std::optional<FieldGr
                              .active_timeout = declaration.active_timeout,
                              .direction = declaration.direction,
                              .initiator_by_port = main.initiator_by_port,
-                             .tunnel = main.tunnel};
+                             .tunnel = main.tunnel,
+                             .flow_holders = declaration.dump_files,
+                             .dump_files = declaration.dump_files};
     if (group && options.key.extension == KeyExtension::declared) {
         options.key.extension_group = static_cast<std::uint8_t>(*group);
     }
     return options;
 }
 
-FieldGroups groups_of(std::optional<FieldGroupId> group) {
+FieldGroups groups_of(std::optional<FieldGroupId> group, bool dump_files) {
     FieldGroups groups;
+    groups.set(kFieldGroupId<PacketDumpGroup>, dump_files);
     if (group) {
         groups.set(*group);
     }
@@ -55,7 +58,7 @@ DeclaredTable::DeclaredTable(const TableDeclaration& declaration, std::span<cons
     : compiled_(declaration, own, use),
       group_(added_group(compiled_)),
       options_(options_of(compiled_, group_, main)),
-      layout_(RecordLayout::of(groups_of(group_), declaration.direction)),
+      layout_(RecordLayout::of(groups_of(group_, declaration.dump_files), declaration.direction)),
       index_(index) {}
 
 DeclaredTable::~DeclaredTable() {

@@ -86,6 +86,7 @@ struct TableSet::Table {
     std::unique_ptr<TableExchange> exchange{};  ///< with `spread: key` and several queues
     std::deque<FilterSlot> slots{};             ///< do not move: queues and filters point to them
     std::vector<TableFilter> filters{};         ///< one for each slot
+    std::vector<std::unique_ptr<FlowWatcher>> watchers{};  ///< of triggers, for each queue
     std::vector<std::unique_ptr<TableQueue>> queues{};
     bool is_ending = false;
     bool is_called = true;  ///< by stages of the input threads, or will be
@@ -123,7 +124,8 @@ std::unique_ptr<BurstStage> TableSet::Table::stage(std::size_t queue) const {
 }
 
 TableSet::TableSet(const TableSetParts& parts)
-    : queues_between_(std::make_unique<ExchangeQueues>(parts.spreading.queues)) {
+    : queues_between_(std::make_unique<ExchangeQueues>(parts.spreading.queues)),
+      watch_(parts.watch) {
     for (std::size_t number = 0; number < parts.declarations.size(); ++number) {
         try {
             places_.at(number) = std::make_shared<Table>(parts, number, number, *queues_between_);
@@ -200,13 +202,20 @@ void TableSet::add_part(Table& table, const TableQueuePlace& place) const {
     if (table.exchange != nullptr) {
         table.exchange->add_inbox(place.numa_node, place.pages);
     }
+    const std::size_t queue = table.queues.size();
+    FlowWatcher* watcher = nullptr;
+    if (watch_ && table.declared.options().dump_files) {
+        table.watchers.push_back(watch_(table.declared, table.own, place));
+        watcher = table.watchers.back().get();
+    }
     table.queues.push_back(make_table_queue({.table = table.declared,
                                              .filters = &table.slots,
                                              .exchange = table.exchange.get(),
-                                             .queue = table.queues.size(),
+                                             .queue = queue,
                                              .numa_node = place.numa_node,
                                              .pages = place.pages,
-                                             .when_ring_full = place.when_ring_full},
+                                             .when_ring_full = place.when_ring_full,
+                                             .watcher = watcher},
                                             hasher_));
 }
 

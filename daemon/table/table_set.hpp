@@ -23,6 +23,7 @@
 #include "export/metering_process.hpp"
 #include "flowcache/input/burst_stage.hpp"
 #include "flowcache/input/filter_slot.hpp"
+#include "flowcache/input/flow_watcher.hpp"
 #include "flowcache/record/flow_hasher.hpp"
 #include "flowcache/record/options.hpp"
 #include "flowcache/record/record_stream.hpp"
@@ -32,7 +33,23 @@
 
 namespace tributary {
 
+class DeclaredTable;
 class ExchangeQueues;
+
+/// Of which memory and how a queue's part of the tables is made.
+struct TableQueuePlace {
+    std::optional<unsigned> numa_node{};
+    PageUse pages = PageUse::live;
+    WhenRingFull when_ring_full = WhenRingFull::refuse;
+};
+
+/// Makes what looks at the flows of a table in one of its queues.
+///
+/// @param own    fields of the user's own that the table uses
+/// @param place  of the queue
+/// @errors       TableError; std::bad_alloc
+using WatchTable = std::function<std::unique_ptr<FlowWatcher>(
+    const DeclaredTable& table, std::span<const OwnField> own, const TableQueuePlace& place)>;
 
 /// What the tables of a process are made of.
 struct TableSetParts {
@@ -43,6 +60,8 @@ struct TableSetParts {
     /// Of tables with `spread: key`; in the order of a capture of all tables, with at most
     /// kMostQueuesBetween queues.
     TableSpreading spreading{};
+    /// Called for tables that triggers name (TableDeclaration::dump_files).
+    WatchTable watch{};
 };
 
 /// A filter that the packets of a table must pass.
@@ -56,13 +75,6 @@ struct TableFilter {
 struct TableNames {
     std::vector<std::string> added;
     std::vector<std::string> ending;  ///< a table that is changed is in both
-};
-
-/// Of which memory and how a queue's part of the tables is made.
-struct TableQueuePlace {
-    std::optional<unsigned> numa_node{};
-    PageUse pages = PageUse::live;
-    WhenRingFull when_ring_full = WhenRingFull::refuse;
 };
 
 /// The declared tables of a process, and what each queue makes of them. It outlives the pipeline
@@ -204,8 +216,9 @@ private:
     static void read(const Table& table, TableLedger& ledger);
 
     std::unique_ptr<ExchangeQueues> queues_between_;  ///< before tables, which point to it
-    std::vector<TableQueuePlace> queues_;             ///< of add_queue()
-    FlowHasher hasher_{0};                            ///< likewise
+    WatchTable watch_;
+    std::vector<TableQueuePlace> queues_;  ///< of add_queue()
+    FlowHasher hasher_{0};                 ///< likewise
     std::atomic<bool> has_exchanges_{false};
     mutable std::mutex mutex_;  ///< of `places_` and `former_`, which main changes and any reads
     Places places_;

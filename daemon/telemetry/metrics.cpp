@@ -311,7 +311,12 @@ std::string to_prometheus(const Ledger& ledger, const ProbeFigures& figures) {
         for (const RecorderQueueLedger& queue : ledger.recorder->queues) {
             add_all(families, kRecorderRows, labels_of(queue.name), queue);
         }
-        add_all(families, kDumpRows, {}, ledger.recorder->dumps);
+        if (!ledger.recorder->queues.empty()) {
+            add_all(families, kDumpRows, {}, ledger.recorder->dumps);
+        }
+        for (const TriggerLedger& trigger : ledger.recorder->triggers) {
+            add_all(families, kTriggerRows, {{"trigger", trigger.name}}, trigger);
+        }
     }
     for (const PortLedger& port : ledger.ports) {
         add_all(families, kPortRows, {{"input", port.name}}, port);

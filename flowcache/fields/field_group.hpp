@@ -18,6 +18,7 @@ enum class ChosenBy : std::uint8_t {
     fields,        ///< export.fields
     tunnel,        ///< flows.tunnel: inner
     tcp_analysis,  ///< flows.tcp-analysis
+    triggers,      ///< triggers of the record's table
     table,         ///< records of one table have it: that which was declared with it
 };
 

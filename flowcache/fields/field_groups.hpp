@@ -18,6 +18,7 @@
 #include "flowcache/fields/fragments.hpp"
 #include "flowcache/fields/layer2.hpp"
 #include "flowcache/fields/mpls.hpp"
+#include "flowcache/fields/packet_dump.hpp"
 #include "flowcache/fields/tcp_analysis.hpp"
 #include "flowcache/fields/tcp_counts.hpp"
 #include "flowcache/fields/tunnel.hpp"
@@ -50,13 +51,13 @@ struct FieldGroupList {
 /// new ones come last.
 using StandardFieldGroups =
     FieldGroupList<ExtremesGroup, Layer2Group, TcpCountsGroup, FlowLabelGroup, MplsGroup,
-                   TunnelGroup, FragmentsGroup, TcpAnalysisGroup>;
+                   TunnelGroup, FragmentsGroup, TcpAnalysisGroup, PacketDumpGroup>;
 
 /// The number of a group: its place in the table.
 using FieldGroupId = std::size_t;
 inline constexpr std::size_t kStandardFieldGroups = StandardFieldGroups::kSize;
 /// With those that are added: of eight tables, and of those that follow them at a reload.
-inline constexpr std::size_t kMostFieldGroups = 24;
+inline constexpr std::size_t kMostFieldGroups = 25;
 
 /// The number of a group that is compiled in.
 template <class Group>

@@ -254,8 +254,8 @@ inline constexpr std::array<std::size_t, 9> kRecordSizes{
     216,  //   and with tcp-analysis
     272,  // biflow with tcp-analysis
     280,  // biflow with the common groups
-    456,  // biflow with all but tcp-analysis
-    584,  // biflow with all that are compiled in
+    456,  // biflow with all but tcp-analysis and packet-dump
+    600,  // biflow with all that are compiled in
     840,  //   and with further groups
 };
 inline constexpr std::size_t kLargestRecord = kRecordSizes.back();

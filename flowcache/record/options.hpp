@@ -56,9 +56,11 @@ struct FlowCacheOptions {
     /// After a longer silence it is no retransmission of earlier octets; 0: it always is.
     std::chrono::milliseconds tcp_retransmission_time{0};
     bool flow_holders = false;  ///< stages may hold flows (FlowHolder), at two octets an entry
+    bool dump_files = false;    ///< records have the number of the file that a trigger wrote
 };
 
-/// The groups that records have under these options. Group tcp-analysis is there with TCP analysis.
+/// The groups that records have under these options. Group tcp-analysis is there with TCP analysis,
+/// group packet-dump with triggers of the table.
 /// Group tunnel follows `flows.tunnel` alone: with `inner` a record carries its tunnel, because the
 /// outer header is in no other record; with `outer` tunnels are not parsed, so there is nothing to
 /// carry.
@@ -73,6 +75,9 @@ struct FlowCacheOptions {
                 break;
             case ChosenBy::tcp_analysis:
                 asked.set(id, options.tcp_analysis);
+                break;
+            case ChosenBy::triggers:
+                asked.set(id, options.dump_files);
                 break;
             case ChosenBy::table:
                 asked.set(id, false);

@@ -111,9 +111,11 @@ const KeyExtractor* CompiledTable::extractor() const noexcept { return extractor
 
 std::size_t CompiledTable::record_octets() const noexcept {
     constexpr std::size_t kOfBiflows = sizeof(ReverseGroup) + sizeof(PacketSpan);
+    const std::size_t of_groups =
+        group_.octets + (declaration_.dump_files ? sizeof(PacketDumpGroup) : std::size_t{0});
     return declaration_.direction == FlowDirection::biflow
-               ? sizeof(FlowRecordCore) + kOfBiflows + std::size_t{2} * group_.octets
-               : sizeof(FlowRecordCore) + group_.octets;
+               ? sizeof(FlowRecordCore) + kOfBiflows + 2 * of_groups
+               : sizeof(FlowRecordCore) + of_groups;
 }
 
 bool CompiledTable::has_fields(const PacketView& packet,

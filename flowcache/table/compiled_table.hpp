@@ -92,6 +92,15 @@ public:
     [[nodiscard]] const FieldGroup* group() const noexcept {
         return group_.octets != 0 ? &group_ : nullptr;
     }
+    /// A value of the declaration, without blanks, and the element that records have for it: what
+    /// `distinct(sourceAddress)` is exported as.
+    struct ValueElement {
+        std::string value;
+        const char* element;
+    };
+    [[nodiscard]] const std::vector<ValueElement>& value_elements() const noexcept {
+        return value_elements_;
+    }
     /// Octets of a record, in FlowRecord's layout.
     [[nodiscard]] std::size_t record_octets() const noexcept;
 
@@ -217,6 +226,7 @@ private:
     std::deque<AddressMasks> masks_;  ///< readers point to them
     std::deque<std::string> texts_;   ///< names and meanings of the elements
     std::vector<FieldElement> elements_;
+    std::vector<ValueElement> value_elements_;
     FieldGroup group_{};
 };
 

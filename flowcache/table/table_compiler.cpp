@@ -548,6 +548,7 @@ void TableCompiler::add_value(const std::string& text, const ValueReference& val
         element.number = derived_number(value.function, value.field);
     }
     const std::string_view entry = without_blanks(text);
+    table_.value_elements_.push_back({std::string(entry), element.name});
     const std::size_t open = entry.find('(');
     element.meaning = keep(meaning_of(
         value.function, without_blanks(entry.substr(open + 1, entry.size() - open - 2))));

@@ -43,6 +43,7 @@ struct TableDeclaration {
     std::chrono::seconds idle_timeout{30};     ///< 1 .. 2^31 s
     std::chrono::seconds active_timeout{300};  ///< 1 .. 2^31 s
     TableSpread spread = TableSpread::queue;
+    bool dump_files = false;  ///< as FlowCacheOptions::dump_files: a trigger names the table
 
     static constexpr std::size_t kLongestName = 32;
 

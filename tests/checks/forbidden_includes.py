@@ -30,7 +30,7 @@ ABOVE = {
     "export/spool": "export/collector", "export/messages": "export/collector", "export/kafka": "export/collector", "export/collector": "export/listing", "export/listing": "export/collector",
     "daemon/base": "daemon/port", "conf": "daemon/pipeline", "daemon/log": "daemon/pipeline", "daemon/machine": "daemon/port",
     "daemon/program": "daemon/filter", "daemon/filter": "daemon/pipeline", "daemon/capture": "daemon/port", "daemon/port": "daemon/pipeline",
-    "daemon/pipeline": "daemon/telemetry", "daemon/table": "daemon/telemetry", "daemon/telemetry": "daemon/control", "daemon/control": "daemon/cli", "daemon/recorder": "daemon/cli",
+    "daemon/pipeline": "daemon/telemetry", "daemon/table": "daemon/telemetry", "daemon/telemetry": "daemon/control", "daemon/control": "daemon/cli", "daemon/recorder": "daemon/cli", "daemon/trigger": "daemon/cli",
     "daemon/plan": "daemon/cli", "daemon/preparse": "daemon/cli", "daemon/cli": "daemon", "daemon/manual": "daemon",
     "daemon": "daemon/manual",
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -13,7 +14,7 @@ import harness
 import packet_reference
 
 CONFIG = """
-    inputs: [{name: up, device: "net_pcap0,%(streams)s", queues: %(queues)d}]
+    inputs: [{name: up, device: "net_pcap0,%(streams)s", queues: %(queues)d, mtu: %(mtu)d}]
     flows: {max-flows: 65536, idle-timeout: %(idle)d, active-timeout: 300}
     telemetry: {listen: "%(listen)s"}
     recorder: {memory: %(memory)s, socket: %(socket)s, %(more)s}
@@ -39,7 +40,7 @@ class Recorder(harness.TestCase):
         self.enterContext(harness.huge_pages())
         self.socket = self.path("recorder.sock")
         self.values = {"streams": "rx_pcap=" + harness.DEMO, "queues": 1, "memory": "16MiB", "more": "snap: full",
-                       "socket": self.socket, "listen": "", "idle": 30, "records": self.path("out.ipfix")}
+                       "socket": self.socket, "listen": "", "idle": 30, "records": self.path("out.ipfix"), "mtu": 1500}
 
     def probe(self, frames=harness.DEMO_FRAMES, **values):
         self.values.update(values)
@@ -290,6 +291,29 @@ class Recorder(harness.TestCase):
             self.assertIn("No space left", result.stderr)
             self.assertEqual(os.listdir(disk), [])
         harness.wait_until(lambda: daemon.stats()["recorder"]["dumps"]["begun"] == 1, 20, "the dump")
+        self.end(daemon)
+
+    def test_short_and_long_frames(self):
+        frames = [b"\x02" * 12 + b"\x88\xb5" + bytes(number % 251 for number in range(length - 14))
+                  for length in (60, 64, 1514, 2048, 2049, 9014, 16000, 60)]
+        content = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+        for number, frame in enumerate(frames):
+            content += struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame
+        for mtu in (1500, 16000):  # the longer ones have several segments, or one
+            daemon = self.probe(frames=len(frames), streams="rx_pcap=" + self.path("long.pcap", content), mtu=mtu)
+            self.assertEqual([octets for _, octets in self.read(self.dump("--last", "10000d"))], frames)
+            self.assertEqual(self.end(daemon)["recorder"]["kept_whole"], len(frames))
+
+    def test_a_reader_that_stops_reading(self):
+        if not harness.LONG:
+            self.skipTest("takes more than a minute: tools/test --long")
+        daemon = self.probe(streams="rx_pcap=%s,infinite_rx=1" % harness.DEMO)
+        with socket.socket(socket.AF_UNIX) as reader:
+            reader.connect(self.socket)
+            reader.sendall(b'dump {"last": 3600, "for": 3600}\n')
+            daemon.wait_for(lambda: daemon.stats()["recorder"]["dumps"]["cut_off"] == 1, 100, "the end of its dump")
+        before = daemon.stats()["recorder"]["seen"]
+        daemon.wait_for(lambda: daemon.stats()["recorder"]["seen"] > before, 30, "more packets")
         self.end(daemon)
 
     def test_who_may_ask_and_for_what(self):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flowcache/running_flows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -128,7 +129,7 @@ TEST_CASE(
     SECTION("biflows with all groups") {
         options.direction = FlowDirection::biflow;
         options.tcp_analysis = true;
-        check_follower<584>(options, RecordLayout::of(kEveryGroup, FlowDirection::biflow));
+        check_follower<600>(options, RecordLayout::of(kEveryGroup, FlowDirection::biflow));
     }
 }
 
@@ -236,4 +237,67 @@ TEST_CASE("FlowCache: flows can be held from some burst on, also those that ran 
     CHECK(follower.fault.empty());
     CHECK(follower.flows_held > 0);
     CHECK(follower.flow_ends == follower.flows_held);
+}
+
+namespace {
+
+/// Holds all flows, and writes a number into each record that leaves.
+class MarkingHolder final : public FlowHolder {
+public:
+    [[nodiscard]] bool holds_all() const noexcept override { return true; }
+    void record_ends(FlowHandle /*flow*/, FlowEndReason /*reason*/,
+                     std::span<std::byte> record) noexcept override {
+        ++marked;
+        std::memcpy(&record[kMarkedLayout.at<PacketDumpGroup>()], &marked, sizeof marked);
+    }
+    void record_ended(FlowHandle /*flow*/, FlowEndReason /*reason*/,
+                      std::span<const std::byte> record) noexcept override {
+        std::uint32_t mark = 0;
+        std::memcpy(&mark, &record[kMarkedLayout.at<PacketDumpGroup>()], sizeof mark);
+        is_marked = is_marked && mark == marked;
+    }
+    void flow_ended(FlowHandle /*flow*/, FlowEndReason /*reason*/) noexcept override { ++ended; }
+
+    static const RecordLayout kMarkedLayout;
+    std::uint32_t marked = 0;
+    std::uint32_t ended = 0;
+    bool is_marked = true;
+};
+const RecordLayout MarkingHolder::kMarkedLayout = RecordLayout::of(groups_of<PacketDumpGroup>());
+
+}  // namespace
+
+TEST_CASE(
+    "FlowHolder: one that holds all is told of flows that begin and end within a burst, and "
+    "what it writes into records leaves",
+    "[flowcache][unit]") {
+    Fixture<144> fixture(kOptions, MarkingHolder::kMarkedLayout);
+    auto& harness = fixture.harness;
+    MarkingHolder holder;
+    harness.packet(flow_packet(100), at_ms(0));  // before it is there
+    fixture.flows.replace_holders(1);
+    REQUIRE(fixture.flows.add_holder(holder).has_value());
+    std::vector<TimedPacket> packets;
+    for (std::uint32_t flow = 0; flow < 40; ++flow) {  // room is for 8
+        packets.push_back({flow_packet(flow), at_ms(flow), at_ms(flow)});
+    }
+    harness.packets(packets);
+    harness.sink.room = harness.sink.records.size();  // the others wait in the cache
+    harness.expire(at_ms(60'000));
+    harness.sink.room = 1000;
+    harness.expire(at_ms(60'000));
+    CHECK(holder.marked == 40);
+    CHECK(holder.ended == 40);
+    CHECK(holder.is_marked);
+    REQUIRE(harness.sink.records.size() == 41);
+    std::vector<std::uint32_t> marks;
+    for (FlowRecord<144>& record : harness.sink.records) {
+        marks.push_back(
+            record.group<PacketDumpGroup>(MarkingHolder::kMarkedLayout.at<PacketDumpGroup>())
+                .file_number);
+    }
+    std::ranges::sort(marks);
+    for (std::uint32_t mark = 0; mark <= 40; ++mark) {
+        CHECK(marks[mark] == mark);
+    }
 }

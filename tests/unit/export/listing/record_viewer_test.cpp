@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Record = FlowRecord<280>;
+using Record = FlowRecord<456>;
 const RecordLayout kLayout =
     RecordLayout::of(groups_of<ExtremesGroup, TcpAnalysisGroup>(), FlowDirection::biflow);
 
@@ -69,6 +69,7 @@ TEST_CASE("RecordViewer: a record is what a filter of its exported form sees", "
           "packets - reverse-packets = 7", "minimumTTL + maximumTTL + 2 = 124",
           "minimumTTL - maximumTTL = -6", "minimumTTL - maximumTTL < - 5",
           "reverseMinimumTTL - maximumTTL > 100 and tcp", "flowStartMilliseconds > 2023-11-14"}) {
+        INFO(filter);
         CHECK(matches(filter));
         CHECK_FALSE(matches("not (" + std::string(filter) + ")"));
     }

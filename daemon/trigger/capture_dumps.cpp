@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trigger/capture_dumps.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "daemon/base/startup_error.hpp"
+#include "daemon/capture/capture_files.hpp"
+#include "daemon/capture/capture_source.hpp"
+#include "daemon/capture/pcapng_blocks.hpp"
+#include "daemon/pipeline/frame_stages.hpp"
+#include "daemon/recorder/packet_hashes.hpp"
+#include "daemon/trigger/chosen_packets.hpp"
+#include "daemon/trigger/flow_text.hpp"
+#include "daemon/trigger/trigger_file.hpp"
+#include "flowcache/input/frame_parser.hpp"
+
+namespace tributary {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kFlushedAtATime = std::size_t{256} << 10U;
+
+/// A frame, with its fields if it is metered.
+struct ReadFrame {
+    const PacketView& view;
+    const PacketFields* fields;
+};
+
+}  // namespace
+
+/// One of the files that are being written.
+class CaptureDumps::Output {
+public:
+    Output(TriggerSet::Trigger& trigger, const Job& job)
+        : since(job.event.at - trigger.armed.options.before),
+          until(job.event.at + trigger.armed.options.after),
+          file_(trigger, job.event.file) {
+        const TriggerPackets packets = trigger.armed.options.packets;
+        if (packets != TriggerPackets::all) {
+            chosen_ = std::make_unique<ChosenPackets>(job.table, packets, job.event.flow,
+                                                      FlowHasher::random());
+        }
+        Json comment;
+        for (const auto& [name, text] :
+             remarks_of(job.event, trigger.armed.options, job.table.get())) {
+            comment[name] = text;
+        }
+        blocks_.add_section("tributary", comment.dump());
+        static_cast<void>(interface_of(LinkType::ethernet));
+    }
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+    ~Output() = default;
+
+    void add(const ReadFrame& frame) {
+        const bool is_wanted = chosen_ == nullptr || (frame.fields != nullptr &&
+                                                      chosen_->wants(frame.view, *frame.fields));
+        if (!is_wanted || has_ended_) {
+            return;
+        }
+        const std::optional<std::uint32_t> hash =
+            frame.fields != nullptr ? std::optional(symmetric_rss_hash(*frame.fields))
+                                    : std::nullopt;
+        blocks_.add_packet(interface_of(frame.view.link_type), frame.view,
+                           {.queue = 0, .rss_hash = hash});
+        content_.packets += 1;
+        content_.octets += frame.view.captured.size();
+        if (blocks_.octets().size() >= kFlushedAtATime) {
+            flush();
+            is_full_ = !file_.has_room();
+            has_ended_ = is_full_ || !is_written_;
+        }
+    }
+    void finish() {
+        const Json comment{{"matched", content_.packets}, {"octets", content_.octets}};
+        for (const auto& [link, interface] : interfaces_) {
+            blocks_.add_statistics(interface, until, content_.packets, 0, comment.dump());
+        }
+        flush();
+        file_.count(content_);
+        file_.finish(is_written_, is_full_);
+    }
+
+    const Timestamp since;
+    const Timestamp until;
+
+private:
+    [[nodiscard]] std::uint32_t interface_of(LinkType link) {
+        const auto found = interfaces_.find(link);
+        return found != interfaces_.end()
+                   ? found->second
+                   : interfaces_.emplace(link, blocks_.add_interface(link, "read")).first->second;
+    }
+    void flush() {
+        is_written_ = is_written_ && file_.error() == 0 && file_.write(blocks_.octets());
+        blocks_.clear();
+    }
+
+    TriggerFile file_;
+    std::unique_ptr<ChosenPackets> chosen_;  ///< nullptr: all packets are wanted
+    PcapngBlocks blocks_;
+    std::map<LinkType, std::uint32_t> interfaces_;
+    TriggerFile::Content content_;
+    bool is_written_ = true;
+    bool is_full_ = false;
+    bool has_ended_ = false;
+};
+
+/// Which files are for which time: between two of the times at which files begin and end, it is the
+/// same ones. Frames may come in any order of their times.
+class CaptureDumps::Spans {
+public:
+    explicit Spans(std::span<const std::unique_ptr<Output>> outputs) {
+        for (const auto& output : outputs) {
+            begins_[output->since];
+            begins_[output->until + Timestamp::duration{1}];
+        }
+        for (auto& [begin, of_time] : begins_) {
+            for (const auto& output : outputs) {
+                if (output->since <= begin && begin <= output->until) {
+                    of_time.push_back(output.get());
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::span<Output* const> at(Timestamp time) const {
+        const auto behind = begins_.upper_bound(time);
+        return behind == begins_.begin() ? std::span<Output* const>()
+                                         : std::span<Output* const>(std::prev(behind)->second);
+    }
+
+private:
+    std::map<Timestamp, std::vector<Output*>> begins_;
+};
+
+CaptureDumps::CaptureDumps(Parts parts) : parts_(std::move(parts)) {
+    for (const std::string& path : parts_.captures) {
+        std::error_code error;
+        if (std::filesystem::exists(path, error) &&
+            !std::filesystem::is_regular_file(path, error)) {
+            throw StartupError(EX_USAGE, "triggers read captures twice, and " + path +
+                                             " is no regular file: leave triggers out, or write "
+                                             "the packets to a file first");
+        }
+    }
+    thread_ = HelperThread({.name = "triggers"}, [this](auto&) { collect(); });
+}
+
+/// Takes the events of all caches, until all input threads have ended.
+void CaptureDumps::collect() {
+    constexpr std::chrono::milliseconds kPause{2};
+    for (bool is_last = false; !is_last;) {
+        is_last = is_stopping_.load(std::memory_order_acquire);
+        parts_.set.take_events([this](const TriggerEvent& event, const auto& table) {
+            try {
+                jobs_.push_back({event, table});
+            } catch (const std::bad_alloc&) {
+                TriggerSet::suppress(parts_.set.at(event.trigger), &TriggerCounters::by_busy);
+            }
+        });
+        if (!is_last) {
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+}
+
+void CaptureDumps::stop() noexcept {
+    is_stopping_.store(true, std::memory_order_release);  // pairs with collect()
+    thread_.join();
+}
+
+void CaptureDumps::give_up() noexcept {
+    stop();
+    for (const Job& job : jobs_) {
+        TriggerSet::suppress(parts_.set.at(job.event.trigger), &TriggerCounters::by_end);
+    }
+    jobs_.clear();
+}
+
+void CaptureDumps::write() {
+    stop();
+    std::ranges::sort(jobs_, {}, [](const Job& job) { return job.event.file; });
+    for (std::span<const Job> left = jobs_; !left.empty();) {
+        const std::size_t count = std::min(left.size(), kMostAtATime);
+        write_some(left.first(count));
+        left = left.subspan(count);
+    }
+    jobs_.clear();
+}
+
+void CaptureDumps::write_some(std::span<const Job> jobs) {
+    std::vector<std::unique_ptr<Output>> outputs;
+    for (const Job& job : jobs) {
+        TriggerSet::Trigger& trigger = parts_.set.at(job.event.trigger);
+        try {
+            outputs.push_back(std::make_unique<Output>(trigger, job));
+        } catch (const std::exception& error) {
+            spdlog::error("trigger {}: file {}: {}", trigger.armed.options.name, job.event.file,
+                          error.what());
+            TriggerSet::suppress(trigger, &TriggerCounters::by_write_failure);
+        }
+    }
+    read_captures(Spans(outputs));
+    for (const std::unique_ptr<Output>& output : outputs) {
+        output->finish();
+    }
+}
+
+/// Reads the captures as they were metered, by one thread, and gives each frame to its files.
+void CaptureDumps::read_captures(const Spans& spans) {
+    CaptureFiles files(parts_.captures, 1);
+    CaptureCounters counters;
+    InputCounters input_counters;
+    CaptureSource source(files, counters, parts_.interface);
+    FrameStages stages(parts_.flows, SamplingOptions{}, parts_.filter, FragmentTable::kMostSets);
+    FrameParser parser(stages.parts(parts_.parse), input_counters);
+    while (!source.exhausted()) {
+        FrameBurst burst = source.receive();
+        const PacketMask chosen = parser.choose(burst);
+        for (std::size_t index = 0; index < burst.frames.size(); ++index) {
+            if ((chosen & mask_of(index)) == 0) {
+                continue;
+            }
+            const PacketView& view = burst.frames[index];
+            PacketFields fields;
+            const bool is_metered = parser.parse(view, fields) == ParseStatus::ok;
+            for (Output* const output : spans.at(view.seen_at)) {
+                output->add({view, is_metered ? &fields : nullptr});
+            }
+        }
+        source.release(burst);
+    }
+}
+
+}  // namespace tributary

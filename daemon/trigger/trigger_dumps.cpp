@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trigger/trigger_dumps.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "daemon/filter/packet_filter.hpp"
+#include "daemon/machine/thread_priority.hpp"
+#include "daemon/trigger/chosen_packets.hpp"
+#include "daemon/trigger/flow_text.hpp"
+#include "daemon/trigger/trigger_file.hpp"
+
+namespace tributary {
+namespace {
+
+/// Between two looks for events. An input thread cannot wake a thread: that is a system call.
+constexpr std::chrono::milliseconds kPause{20};
+
+}  // namespace
+
+void TriggerDumps::start() {
+    thread_ =
+        HelperThread({.name = "triggers"}, [this](ThreadPlaceInRegistry& place) { run(place); });
+}
+
+void TriggerDumps::end() noexcept {
+    if (!thread_.joinable()) {
+        return;
+    }
+    end_at_ = Clock::now() + kEndPatience;
+    is_ending_.store(true, std::memory_order_release);  // pairs with may_go_on() and is_over()
+    wake_.notify_all();
+    thread_.join();
+    thread_ = {};
+}
+
+void TriggerDumps::run(ThreadPlaceInRegistry& place) {
+    for (;;) {
+        place.begin_work();
+        set_.take_events([this](const TriggerEvent& event, const auto& table) {
+            enqueue({.event = event, .table = table});
+        });
+        begin_jobs();
+        if (is_over()) {
+            return;
+        }
+        place.begin_to_wait();
+        std::unique_lock lock(mutex_);
+        static_cast<void>(wake_.wait_for(lock, kPause));
+    }
+}
+
+/// Has a job wait, which is counted as waiting already.
+///
+/// @return  false: too many wait, and it is counted as `busy`
+bool TriggerDumps::enqueue(Job job) noexcept {
+    Trigger& trigger = set_.at(job.event.trigger);
+    try {
+        const std::lock_guard lock(mutex_);
+        if (waiting_.size() < kMostWaiting) {
+            waiting_.push_back(std::move(job));
+            return true;
+        }
+    } catch (const std::bad_alloc&) {
+        spdlog::error("triggers: not enough memory for another file");
+    }
+    TriggerSet::suppress(trigger, &TriggerCounters::by_busy);
+    return false;
+}
+
+/// Starts a thread for each file that waits, as many as may run.
+void TriggerDumps::begin_jobs() {
+    running_.remove_if([](const Running& each) {
+        return each.has_ended.load(std::memory_order_acquire);  // pairs with its thread's end
+    });
+    while (running_.size() < kMostRunning) {
+        const std::lock_guard lock(mutex_);
+        if (waiting_.empty()) {
+            return;
+        }
+        try {
+            Running& running = running_.emplace_back();
+            running.job = waiting_.front();
+            running.thread = HelperThread({.name = "trigger-file"}, [this, &running](auto&) {
+                let_others_go_first();
+                write(running.job);
+                running.has_ended.store(true, std::memory_order_release);
+            });
+        } catch (const std::exception&) {  // no memory or no thread: it waits
+            running_.pop_back();
+            return;
+        }
+        waiting_.pop_front();
+    }
+}
+
+/// Whether the program ends, and nothing is left to write, or no time for it.
+bool TriggerDumps::is_over() {
+    if (!is_ending_.load(std::memory_order_acquire)) {
+        return false;
+    }
+    const std::lock_guard lock(mutex_);
+    if (Clock::now() >= end_at_) {
+        for (const Job& job : waiting_) {
+            TriggerSet::suppress(set_.at(job.event.trigger), &TriggerCounters::by_end);
+        }
+        waiting_.clear();
+    }
+    const bool is_over = waiting_.empty() && std::ranges::all_of(running_, [](const Running& each) {
+                             return each.has_ended.load(std::memory_order_acquire);
+                         });
+    if (is_over) {
+        running_.clear();
+    }
+    return is_over;
+}
+
+/// Writes a file, and counts what became of it.
+void TriggerDumps::write(const Job& job) noexcept {
+    Trigger& trigger = set_.at(job.event.trigger);
+    try {
+        write_file(job, trigger);
+    } catch (const std::exception& error) {
+        spdlog::error("trigger {}: file {}: {}", trigger.armed.options.name, job.event.file,
+                      error.what());
+        TriggerSet::suppress(trigger, &TriggerCounters::by_write_failure);
+    }
+}
+
+/// The request for a file, without its filter and its selector.
+DumpRequest TriggerDumps::request_for(const Job& job, const TriggerOptions& options) {
+    DumpRequest request;
+    request.since = job.event.at - job.asked.last.value_or(options.before);
+    request.until = job.event.at + options.after;
+    request.filter_text = job.asked.filter;
+    request.remarks = remarks_of(job.event, options, job.table.get());
+    return request;
+}
+
+/// @errors  PacketFilterError, std::bad_alloc
+void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
+    const TriggerOptions& options = trigger.armed.options;
+    DumpRequest request = request_for(job, options);
+    std::unique_ptr<PacketFilter> filter;
+    if (!job.asked.filter.empty()) {
+        filter = std::make_unique<PacketFilter>(job.asked.filter, FilterLinks::ethernet);
+    }
+    std::optional<ChosenPackets> chosen;
+    if (job.table != nullptr && options.packets != TriggerPackets::all) {
+        chosen.emplace(job.table, options.packets, job.event.flow, hasher_);
+    }
+    request.filter = filter.get();
+    request.selector = chosen ? &*chosen : nullptr;
+    if (chosen && chosen->flow_hash()) {
+        request.flows.push_back(*chosen->flow_hash());
+    }
+    TriggerFile file(trigger, job.event.file);
+    // The queues' clock, which is that of their packets' times, and goes on as the host's does.
+    const Timestamp host_at_begin = clock_();
+    const Timestamp now = latest_clock(rings_);
+    bool has_waited = false;
+    bool is_full = !file.has_room();  // older files make room before the first octet
+    PacketDump dump(
+        rings_, std::move(request),
+        {.write = [&file](std::span<const std::byte> octets) { return file.write(octets); },
+         .clock = [&] { return now + (clock_() - host_at_begin); },
+         .pause =
+             [&has_waited](auto time) {
+                 has_waited = true;
+                 std::this_thread::sleep_for(time);
+             },
+         .goes_on =
+             [&] {
+                 is_full = !file.has_room();
+                 return !is_full && may_go_on(has_waited);
+             }});
+    const bool is_written = file.error() == 0 && dump.run();
+    for (const DumpAccount& account : dump.accounts()) {
+        file.count({.packets = account.matched,
+                    .octets = account.octets,
+                    .overwritten = account.overwritten});
+    }
+    file.finish(is_written, is_full);
+}
+
+/// Whether a dump may write more: the program does not end, or there is time for what has not been
+/// read of the rings yet.
+bool TriggerDumps::may_go_on(bool has_waited) const {
+    return !is_ending_.load(std::memory_order_acquire) || (!has_waited && Clock::now() < end_at_);
+}
+
+std::string TriggerDumps::fire(const std::string& name, const AskedDump& asked) {
+    Trigger* const trigger = set_.find(name);
+    if (trigger == nullptr) {
+        throw std::runtime_error("there is no trigger " + name);
+    }
+    if (is_ending_.load(std::memory_order_relaxed)) {
+        throw std::runtime_error("the probe ends");
+    }
+    if (!asked.filter.empty()) {
+        static_cast<void>(PacketFilter::check(asked.filter));
+    }
+    const TriggerEvent event{
+        .trigger = trigger->armed.index, .file = set_.next_file(), .at = latest_clock(rings_)};
+    add(trigger->armed.counters.fired);
+    add(trigger->armed.counters.waiting);
+    if (!enqueue({.event = event, .asked = asked})) {
+        throw std::runtime_error(fmt::format("{} files wait already", kMostWaiting));
+    }
+    spdlog::info("trigger {}: file {} for {}{}", name, event.file, asked.who,
+                 asked.filter.empty() ? "" : ", filter " + asked.filter);
+    wake_.notify_all();
+    return trigger->files.path_of(event.file);
+}
+
+}  // namespace tributary

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trigger/trigger_file.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <string_view>
+
+namespace tributary {
+
+bool TriggerFile::write(std::span<const std::byte> octets) {
+    const std::uint64_t before = file_.octets();
+    file_.write(std::string_view(reinterpret_cast<const char*>(octets.data()), octets.size()));
+    trigger_.files.add_written(file_.octets() - before);
+    return file_.error() == 0;
+}
+
+bool TriggerFile::has_room() {
+    std::uint64_t removed = 0;
+    const bool has_room = trigger_.files.make_room(kMostAtATime, removed);
+    add(trigger_.armed.counters.removed, removed);
+    return has_room;
+}
+
+void TriggerFile::count(const Content& content) noexcept {
+    content_.packets += content.packets;
+    content_.octets += content.octets;
+    content_.overwritten += content.overwritten;
+}
+
+void TriggerFile::finish(bool is_written, bool ended_early) {
+    if (!is_written || !file_.finish()) {
+        TriggerSet::count_failure(trigger_, file_.error(), path_);
+        return;
+    }
+    kept_ = file_.octets();
+    trigger_.files.keep(number_, kept_);
+    TriggerCounters& counters = trigger_.armed.counters;
+    add(counters.packets, content_.packets);
+    add(counters.octets, content_.octets);
+    add(counters.overwritten, content_.overwritten);
+    TriggerSet::count_file(trigger_, ended_early);
+    spdlog::info("trigger {}: wrote {} with {} packets; {} were overwritten before",
+                 trigger_.armed.options.name, path_, content_.packets, content_.overwritten);
+}
+
+}  // namespace tributary

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trigger/trigger_files.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "daemon/base/startup_error.hpp"
+#include "daemon/recorder/whole_file.hpp"
+
+namespace tributary {
+namespace {
+
+constexpr std::string_view kEnding = ".pcapng";
+
+/// The number in the name of a trigger's file; nothing: it is none.
+std::optional<std::uint32_t> number_of(std::string_view file, std::string_view trigger) {
+    if (!file.starts_with(trigger) || !file.ends_with(kEnding)) {
+        return std::nullopt;
+    }
+    file.remove_prefix(trigger.size());
+    file.remove_suffix(kEnding.size());
+    if (!file.starts_with('-')) {
+        return std::nullopt;
+    }
+    std::uint32_t number = 0;
+    const char* const end = file.data() + file.size();
+    const auto [rest, error] = std::from_chars(file.data() + 1, end, number);
+    return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& directory, const std::string& words) {
+    throw StartupError(EX_CANTCREAT, "triggers: directory " + directory + ": " + words);
+}
+
+/// Makes a directory that its owner alone may enter.
+void make_directory(const std::string& directory) {
+    constexpr mode_t kOwner = S_IRWXU;
+    const std::filesystem::path path(directory);
+    std::error_code error;
+    if (path.has_parent_path()) {
+        std::filesystem::create_directories(path.parent_path(), error);
+    }
+    if (::mkdir(directory.c_str(), kOwner) != 0 && errno != EEXIST) {
+        refuse(directory, std::generic_category().message(errno));
+    }
+    struct stat status {};
+    if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+        refuse(directory, "it is no directory");
+    }
+    if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+        refuse(directory, std::generic_category().message(errno));
+    }
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        spdlog::warn(
+            "triggers: directory {} can be entered by others than its owner (mode {:o}); "
+            "files there have the content of conversations",
+            directory, status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+    }
+}
+
+}  // namespace
+
+std::string trigger_directory(const std::string& option) {
+    if (option != "auto") {
+        return option;
+    }
+    const char* const state = std::getenv("STATE_DIRECTORY");  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view directories = state != nullptr ? state : "/var/lib/tributary";
+    return std::string(directories.substr(0, directories.find(':'))) + "/triggers";
+}
+
+TriggerFiles::TriggerFiles(std::string directory, std::string name, std::uint64_t most_octets)
+    : directory_(std::move(directory)), name_(std::move(name)), most_octets_(most_octets) {
+    make_directory(directory_);
+    find();
+}
+
+void TriggerFiles::find() {
+    std::error_code error;
+    for (auto entry = std::filesystem::directory_iterator(directory_, error);
+         !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const std::string file = entry->path().filename().string();
+        const std::string_view suffix = WholeFile::kSuffix;
+        const bool is_part = file.ends_with(suffix);
+        const std::string_view whole =
+            std::string_view(file).substr(0, file.size() - (is_part ? suffix.size() : 0));
+        const std::optional<std::uint32_t> number = number_of(whole, name_);
+        if (number && is_part) {
+            spdlog::info("triggers: removed {}, which did not become whole", file);
+            ::unlink(entry->path().c_str());
+        } else if (number) {
+            std::error_code unknown;
+            const std::uint64_t octets = entry->file_size(unknown);
+            files_[*number] = unknown ? 0 : octets;
+            octets_ += files_[*number];
+        }
+    }
+    if (error) {
+        refuse(directory_, error.message());
+    }
+}
+
+std::uint32_t TriggerFiles::last() const {
+    const std::lock_guard lock(mutex_);
+    return files_.empty() ? 0 : files_.rbegin()->first;
+}
+
+std::string TriggerFiles::path_of(std::uint32_t number) const {
+    return fmt::format("{}/{}-{:06}{}", directory_, name_, number, kEnding);
+}
+
+bool TriggerFiles::make_room(std::uint64_t octets, std::uint64_t& removed) {
+    const std::lock_guard lock(mutex_);
+    while (octets_ + being_written_ + octets > most_octets_ && !files_.empty()) {
+        const auto oldest = files_.begin();
+        static_cast<void>(::unlink(path_of(oldest->first).c_str()) == 0);  // or it is gone already
+        octets_ -= oldest->second;
+        files_.erase(oldest);
+        ++removed;
+    }
+    return octets_ + being_written_ + octets <= most_octets_;
+}
+
+void TriggerFiles::add_written(std::uint64_t octets) {
+    const std::lock_guard lock(mutex_);
+    being_written_ += octets;
+}
+
+void TriggerFiles::keep(std::uint32_t number, std::uint64_t octets) {
+    const std::lock_guard lock(mutex_);
+    being_written_ -= std::min(being_written_, octets);
+    files_[number] = octets;
+    octets_ += octets;
+}
+
+void TriggerFiles::forget(std::uint64_t octets) {
+    const std::lock_guard lock(mutex_);
+    being_written_ -= std::min(being_written_, octets);
+}
+
+}  // namespace tributary

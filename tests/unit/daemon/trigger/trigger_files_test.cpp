@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trigger/trigger_files.hpp"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+
+#include "daemon/base/startup_error.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace tributary;
+using tributary::test::TemporaryDirectory;
+
+namespace {
+
+void put(const std::string& path, std::size_t octets) {
+    std::ofstream(path) << std::string(octets, 'x');
+}
+
+}  // namespace
+
+TEST_CASE("TriggerFiles: finds its own files, and removes parts", "[daemon][unit]") {
+    const TemporaryDirectory directory;
+    for (const char* const name : {"a-000003.pcapng", "a-000007.pcapng", "a-b-000009.pcapng",
+                                   "a-.pcapng", "a-8x.pcapng", "a-000008.pcapng.part"}) {
+        put(directory / name, 100);
+    }
+    const TriggerFiles files(directory.path(), "a", 1000);
+    CHECK(files.last() == 7);
+    CHECK(files.path_of(12) == directory.path() + "/a-000012.pcapng");
+    CHECK(directory.names().size() == 5);
+    CHECK(TriggerFiles(directory.path(), "a-b", 1000).last() == 9);
+    CHECK(TriggerFiles(directory.path(), "c", 1000).last() == 0);
+}
+
+TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[daemon][unit]") {
+    const TemporaryDirectory directory;
+    TriggerFiles files(directory.path(), "a", 1000);
+    std::uint64_t removed = 0;
+    for (std::uint32_t number = 1; number <= 3; ++number) {
+        CHECK(files.make_room(300, removed));
+        put(files.path_of(number), 300);
+        files.add_written(300);
+        files.keep(number, 300);
+    }
+    CHECK(removed == 0);
+    CHECK(files.make_room(300, removed));
+    CHECK(removed == 1);
+    CHECK(directory.names() == std::vector<std::string>{"a-000002.pcapng", "a-000003.pcapng"});
+    files.add_written(900);
+    CHECK_FALSE(files.make_room(300, removed));
+    CHECK(removed == 3);
+    CHECK(directory.names().empty());
+    files.forget(900);
+    CHECK(files.make_room(1000, removed));
+    CHECK_FALSE(files.make_room(1001, removed));
+}
+
+TEST_CASE("TriggerFiles: makes a directory for its owner alone, or says why not",
+          "[daemon][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "one" / "two";
+    const TriggerFiles files(path, "a", 1000);
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0700U);
+    put(directory / "file", 1);
+    CHECK_THROWS_AS(TriggerFiles(directory / "file", "a", 1000), StartupError);
+}
