@@ -288,7 +288,7 @@ private:
         TopPicture picture = view_.picture();
         picture.order = order_;
         picture.notice = notice_.empty() ? picture.notice : notice_;
-        ScreenLines lines = has_help_ ? top_help(size) : top_screen(picture, size);
+        ScreenLines lines = has_help_ ? top_help(picture, size) : top_screen(picture, size);
         lines.resize(size.rows);
         lines.push_back(last);
         return lines;

@@ -218,6 +218,32 @@ void finish(ScreenLines& lines, ScreenSize size) {
     }
 }
 
+/// The keys for the help: one in a line, or two where the screen has too few lines.
+/// @param others  other lines of the help
+std::vector<std::string> key_lines(std::size_t others, ScreenSize size) {
+    std::vector<std::string> keys{
+        "  r  flows by bit/s over the last interval",
+        "  p  flows by packets/s over the last interval",
+        "  o  flows by octets since they began",
+        "  space  pause, and go on",
+        "  Enter  look now",
+        "  h  this help, and back",
+        "  q  quit",
+    };
+    constexpr std::size_t kColumnsOfTwo = 76;
+    const bool has_room = size.rows == 0 || keys.size() + others <= size.rows;
+    if (has_room || size.columns < kColumnsOfTwo) {
+        return keys;
+    }
+    const std::size_t height = (keys.size() + 1) / 2;
+    std::vector<std::string> lines(height);
+    for (std::size_t i = 0; i < height; ++i) {
+        lines[i] =
+            i + height < keys.size() ? fmt::format("{:<50}{}", keys[i], keys[i + height]) : keys[i];
+    }
+    return lines;
+}
+
 }  // namespace
 
 ScreenLines top_screen(const TopPicture& picture, ScreenSize size) {
@@ -229,6 +255,9 @@ ScreenLines top_screen(const TopPicture& picture, ScreenSize size) {
     tables.push_back(whole(input_table(picture, size.columns)));
     tables.push_back(whole(loss_table(picture, size.columns)));
     tables.push_back(whole(collector_table(picture, size.columns)));
+    tables.push_back(whole(recorder_table(picture, size.columns)));
+    tables.push_back(whole(dump_table(picture, size.columns)));
+    tables.push_back(whole(trigger_table(picture, size.columns)));
     tables.push_back(whole(helper_table(picture, size.columns)));
     tables.push_back(whole(memory_table(picture, size.columns)));
     Cut flows = picture.flows != nullptr ? whole(flow_table(picture, size.columns)) : Cut{};
@@ -242,16 +271,8 @@ ScreenLines top_screen(const TopPicture& picture, ScreenSize size) {
     return lines;
 }
 
-ScreenLines top_help(ScreenSize size) {
-    constexpr std::array kText{
-        "  r  flows by bit/s over the last interval",
-        "  p  flows by packets/s over the last interval",
-        "  o  flows by octets since they began",
-        "  space  pause, and go on",
-        "  Enter  look now",
-        "  h  this help, and back",
-        "  q  quit",
-        "",
+ScreenLines top_help(const TopPicture& picture, ScreenSize size) {
+    constexpr std::array kColumns{
         "  FLOWS    in the queue's cache",
         "  CACHE    share of flows.max-flows, which each queue has",
         "  RING     records between the input and the export thread",
@@ -263,11 +284,27 @@ ScreenLines top_help(ScreenSize size) {
         "  LOST     records; docs/ledger.md has the causes",
         "  STATE    up, away, failed (for good), removed (by a reload)",
         "  SPOOL    share of the spool's max-size; full and empty as over the last minute",
+    };
+    constexpr std::array kRecorder{
+        "  REACH    how far back the ring of the packet recorder goes",
+        "  CUT      share of kept frames that are kept in part; LEFT OUT are not kept",
+        "  DUMPS    since the start; overwritten: packets that a dump came too late for",
+    };
+    constexpr std::array kNotes{
         "  flows/s begin, records/s leave",
         "  \"-\" is not known yet; what is unknown cannot be known",
     };
+    std::vector<const char*> columns(kColumns.begin(), kColumns.end());
+    if (has_recorder(picture)) {
+        columns.insert(columns.end(), kRecorder.begin(), kRecorder.end());
+    }
+    columns.insert(columns.end(), kNotes.begin(), kNotes.end());
     ScreenLines lines{{"tributary top", LineStyle::heading}, {}};
-    for (const char* const text : kText) {
+    for (const std::string& keys : key_lines(columns.size() + lines.size() + 1, size)) {
+        lines.push_back({keys});
+    }
+    lines.emplace_back();
+    for (const char* const text : columns) {
         lines.push_back({text});
     }
     finish(lines, size);

@@ -38,15 +38,16 @@ struct TopPicture {
 
 /// The rates between two looks as a screen of text: version, uptime and clock, packets, flows and
 /// records per queue, the load of threads, the inputs' links, losses by cause, the collectors and
-/// their spools, and the flows with the highest rates.
+/// their spools, the rings and dumps of the packet recorder where there is one, and the flows with
+/// the highest rates.
 ///
 /// @param size  a table without enough room is cut, with a note; its most urgent rows stay
 /// @errors      nlohmann::json::exception: unknown form of an answer
 /// @thread      any; pure
 [[nodiscard]] ScreenLines top_screen(const TopPicture& picture, ScreenSize size);
 
-/// Describes keys and columns.
-[[nodiscard]] ScreenLines top_help(ScreenSize size);
+/// Describes keys and columns, those of the recorder where there is one.
+[[nodiscard]] ScreenLines top_help(const TopPicture& picture, ScreenSize size);
 
 /// The last line of a screen: keys, the order of flows, and the interval of looks.
 struct TopBar {

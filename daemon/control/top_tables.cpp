@@ -55,23 +55,25 @@ std::string lost_by_nics(const json& ports) {
     return part_text(known, any_unknown);
 }
 
+/// Adds the rate of a cause to the parts of a line: "unknown", or nothing where it is 0.
+void add_cause(std::vector<std::string>& parts, const std::string& cause,
+               std::optional<double> rate, const char* unit) {
+    if (!rate) {
+        parts.push_back(cause + " unknown");
+    } else if (*rate > 0) {
+        parts.push_back(fmt::format("{} {} {}", cause, scaled(*rate), unit));
+    }
+}
+
 /// The losses between the looks by cause, and those that are unknown.
 std::vector<std::string> losses_now(const Growth& growth, const json& stats) {
     constexpr std::array kPacketLosses{"nic_missed", "nic_no_buffer", "nic_errors"};
     std::vector<std::string> losses;
-    const auto add = [&](const std::string& name, const std::string& path, const char* unit) {
-        const std::optional<double> rate = growth.rate(path);
-        if (!rate) {
-            losses.push_back(name + " unknown");
-        } else if (*rate > 0) {
-            losses.push_back(fmt::format("{} {} {}", name, scaled(*rate), unit));
-        }
-    };
     for (const char* const cause : kPacketLosses) {
-        add(cause, std::string("/packets/") + cause, "packets/s");
+        add_cause(losses, cause, growth.rate(std::string("/packets/") + cause), "packets/s");
     }
     for (const auto& [cause, count] : stats.at("flows").at("lost_by_cause").items()) {
-        add(cause, "/flows/lost_by_cause/" + cause, "records/s");
+        add_cause(losses, cause, growth.rate("/flows/lost_by_cause/" + cause), "records/s");
     }
     return losses;
 }
@@ -165,6 +167,69 @@ std::string group_spool_text(const TopPicture& picture, const Growth& growth) {
                        fill.octets > 0 ? fill.text() : "spool: empty");
 }
 
+/// A full ring of the recorder that reaches back fewer seconds is an alarm, as in the alert
+/// TributaryRecorderShort.
+constexpr double kLeastReach = 5;
+
+/// How far back the ring of a recorded queue reaches.
+std::string reach_text(const json& queue) {
+    constexpr double kMostSeconds = 1000;
+    const json& reach = queue.at("reach_seconds");
+    if (reach.is_null()) {
+        return "unknown";
+    }
+    if (queue.at("held") == 0) {
+        return "empty";
+    }
+    const auto seconds = reach.get<double>();
+    return seconds < kMostSeconds ? fmt::format("{:.0f} s", seconds) : duration_text(seconds);
+}
+
+/// Seconds that a full ring reaches back; nullopt: unknown, or it overwrites nothing now.
+/// @param path  of the queue in the ledger
+std::optional<double> reach_of_full(const json& queue, const Growth& growth,
+                                    const std::string& path) {
+    const json& reach = queue.at("reach_seconds");
+    const bool is_full = growth.rate(path + "/overwritten").value_or(0) > 0;
+    return is_full && !reach.is_null() ? std::optional(reach.get<double>()) : std::nullopt;
+}
+
+/// What the ring of a recorded queue keeps of its frames: all per second, and the share that is
+/// kept in part.
+std::array<std::string, 2> kept_texts(const Growth& growth, const std::string& path) {
+    const std::optional<double> whole = growth.rate(path + "/kept_whole");
+    const std::optional<double> cut = growth.rate(path + "/kept_cut");
+    if (!whole || !cut) {
+        const std::string text = growth.has_rates() ? "unknown" : "-";
+        return {text, text};
+    }
+    const double kept = *whole + *cut;
+    return {scaled(kept), percent(kept > 0 ? std::optional(*cut / kept) : std::nullopt)};
+}
+
+/// The dumps that run; "unknown" if one of the counts is.
+std::string running_dumps(const json& dumps) {
+    const json& begun = dumps.at("begun");
+    const json& whole = dumps.at("whole");
+    const json& cut_off = dumps.at("cut_off");
+    if (begun.is_null() || whole.is_null() || cut_off.is_null()) {
+        return "unknown";
+    }
+    const double running = begun.get<double>() - whole.get<double>() - cut_off.get<double>();
+    return scaled(std::max(0.0, running));
+}
+
+/// The frames that the recorder leaves out now, by cause, of all queues; empty: none.
+ScreenLines left_out_lines(const Growth& growth, const json& recorder, std::size_t columns) {
+    std::vector<std::string> causes;
+    for (const auto& [cause, count] : recorder.at("left_out_by_cause").items()) {
+        add_cause(causes, cause, growth.rate("/recorder/left_out_by_cause/" + cause), "frames/s");
+    }
+    return growth.has_rates() && !causes.empty()
+               ? filled_lines("LEFT OUT NOW", causes, LineStyle::plain, columns)
+               : ScreenLines();
+}
+
 std::string flows_heading(const FlowRates& flows, RateOrder order) {
     const std::optional<double> interval = flows.interval();
     const std::string last = interval ? fmt::format(" over the last {:.1f} s", *interval)
@@ -203,6 +268,10 @@ std::array<std::size_t, 2> widths_of(const std::vector<FlowEnds>& ends, std::siz
 }
 
 }  // namespace
+
+bool has_recorder(const TopPicture& picture) {
+    return picture.now->stats.contains(json::json_pointer("/recorder/queues"));
+}
 
 ScreenTable queue_table(const TopPicture& picture, std::size_t columns) {
     const bool is_wide = columns >= kWideScreen;
@@ -409,6 +478,89 @@ ScreenTable collector_table(const TopPicture& picture, std::size_t columns) {
     }
     if (const std::string text = group_spool_text(picture, growth); !text.empty()) {
         table.rows.push_back({.lines = {{text}}, .urgency = 1.0});
+    }
+    return table;
+}
+
+ScreenTable recorder_table(const TopPicture& picture, std::size_t columns) {
+    ScreenTable table{.head = {}, .rows = {}, .noun = "recorded queues"};
+    if (!has_recorder(picture)) {
+        return table;
+    }
+    const Growth growth(picture.before, *picture.now);
+    const std::size_t width = name_width(columns, 53, 41);
+    const auto line = [&](const std::string& name, const std::array<std::string, 5>& cells) {
+        return fmt::format("{:<{}}{:>11}{:>10}{:>10}{:>9}{:>13}", name, width, cells[0], cells[1],
+                           cells[2], cells[3], cells[4]);
+    };
+    table.head.push_back({line("RECORDER", {"REACH", "FRAMES/S", "OCTETS/S", "CUT", "LEFT OUT/S"}),
+                          LineStyle::heading});
+    const json& queues = picture.now->stats.at("recorder").at("queues");
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+        const std::string path = "/recorder/queues/" + std::to_string(i);
+        const auto [kept, cut] = kept_texts(growth, path);
+        const std::optional<double> reach = reach_of_full(queues[i], growth, path);
+        const bool is_short = reach && *reach < kLeastReach;
+        const std::string text =
+            line(name_of(queues[i], width),
+                 {reach_text(queues[i]), kept, growth.rate_text(path + "/kept_octets"), cut,
+                  growth.rate_text(path + "/left_out")});
+        table.rows.push_back({.lines = {{text, is_short ? LineStyle::alarm : LineStyle::plain}},
+                              .urgency = reach ? 1 / (1 + *reach) : 0});
+    }
+    return table;
+}
+
+ScreenTable dump_table(const TopPicture& picture, std::size_t columns) {
+    ScreenTable table;
+    if (!has_recorder(picture)) {
+        return table;
+    }
+    const Growth growth(picture.before, *picture.now);
+    const json& recorder = picture.now->stats.at("recorder");
+    const json& dumps = recorder.at("dumps");
+    const auto count = [&dumps](const char* name) { return count_text(dumps.at(name), 10); };
+    const std::vector<std::string> parts{
+        running_dumps(dumps) + " running", count("begun") + " begun",
+        count("whole") + " whole",         count("cut_off") + " cut off",
+        count("packets") + " packets",     count("overwritten") + " overwritten"};
+    const bool is_alarm = growth.rate("/recorder/dumps/overwritten").value_or(0) > 0 ||
+                          growth.rate("/recorder/dumps/cut_off").value_or(0) > 0;
+    table.head = left_out_lines(growth, recorder, columns);
+    const ScreenLines lines =
+        filled_lines("DUMPS", parts, is_alarm ? LineStyle::alarm : LineStyle::plain, columns);
+    table.head.insert(table.head.end(), lines.begin(), lines.end());
+    return table;
+}
+
+ScreenTable trigger_table(const TopPicture& picture, std::size_t columns) {
+    ScreenTable table{.head = {}, .rows = {}, .noun = "triggers"};
+    const json triggers =
+        picture.now->stats.value(json::json_pointer("/recorder/triggers"), json::array());
+    if (triggers.empty()) {
+        return table;
+    }
+    const Growth growth(picture.before, *picture.now);
+    const std::size_t width = name_width(columns, 53, 41);
+    const auto line = [&](const std::string& name, const std::array<std::string, 5>& cells) {
+        return fmt::format("{:<{}}{:>11}{:>12}{:>8}{:>9}{:>13}", name, width, cells[0], cells[1],
+                           cells[2], cells[3], cells[4]);
+    };
+    table.head.push_back(
+        {line("TRIGGER", {"FIRED", "SUPPRESSED", "FILES", "PACKETS", "OVERWRITTEN"}),
+         LineStyle::heading});
+    for (std::size_t i = 0; i < triggers.size(); ++i) {
+        const json& trigger = triggers[i];
+        const std::string path = "/recorder/triggers/" + std::to_string(i);
+        const bool is_alarm = growth.rate(path + "/overwritten").value_or(0) > 0;
+        const std::string text =
+            line(name_of(trigger, width),
+                 {count_text(trigger.at("fired"), 10), count_text(trigger.at("suppressed"), 11),
+                  count_text(trigger.at("files"), 7), count_text(trigger.at("packets"), 8),
+                  count_text(trigger.at("overwritten"), 12)});
+        table.rows.push_back(
+            {.lines = {{text, is_alarm ? LineStyle::alarm : LineStyle::plain}},
+             .urgency = is_alarm ? 1e18 : growth.rate(path + "/fired").value_or(0)});
     }
     return table;
 }

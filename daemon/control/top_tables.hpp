@@ -20,12 +20,21 @@ struct ScreenTable {
     std::string noun;  ///< of rows, for "and 3 more queues"; empty: no note
 };
 
+/// Whether the probe records packets.
+[[nodiscard]] bool has_recorder(const TopPicture& picture);
+
 // The tables of top_screen(), for a screen of so many columns.
 
 [[nodiscard]] ScreenTable queue_table(const TopPicture& picture, std::size_t columns);
 [[nodiscard]] ScreenTable input_table(const TopPicture& picture, std::size_t columns);
 /// The present losses by cause, and those since the start: no rows.
 [[nodiscard]] ScreenTable loss_table(const TopPicture& picture, std::size_t columns);
+/// The rings of the packet recorder; empty: there is no recorder.
+[[nodiscard]] ScreenTable recorder_table(const TopPicture& picture, std::size_t columns);
+/// What the recorder leaves out now by cause, and its dumps since the start: no rows.
+[[nodiscard]] ScreenTable dump_table(const TopPicture& picture, std::size_t columns);
+/// The triggers of dumps since the start; empty: there are none.
+[[nodiscard]] ScreenTable trigger_table(const TopPicture& picture, std::size_t columns);
 /// The helper threads with their cores and loads: no rows.
 [[nodiscard]] ScreenTable helper_table(const TopPicture& picture, std::size_t columns);
 /// The memory of each part, in use and reserved: no rows.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`tributary top` in a terminal (tmux): whole screens against a control socket with fixed answers, its keys, what it leaves
-behind at each way to end, and a real probe that is started again under it."""
+behind at each way to end, a real probe that is started again under it, and one with a packet recorder."""
 import os
 import re
 import shlex
@@ -14,7 +14,7 @@ import harness
 from control import ControlCase
 from fake_probe import FakeProbe
 from terminal_screen import Screen
-from top_scene import STARTED, collector, figures, flows, ledger
+from top_scene import STARTED, collector, figures, flows, ledger, recorder
 
 SCREENS = os.path.join(harness.ROOT, "tests", "data", "top")
 
@@ -96,6 +96,22 @@ class Screens(TopCase):
         screen.press("Enter")
         screen.wait_for("10:00:04 UTC")
         self.check_screen("80x24_crowded", screen)
+
+    def test_a_recorder_has_its_rings_dumps_and_triggers(self):
+        for columns, rows in ((80, 24), (120, 40)):
+            with self.subTest(columns), FakeProbe(self.socket) as probe, Screen(self.directory, columns, rows) as screen:
+                def show(step):
+                    self.show(probe, step)
+                    probe.stats["recorder"] = recorder(step, triggers=columns == 120)
+                show(1)
+                self.start(screen)
+                show(2)
+                screen.press("Enter")
+                screen.wait_for("10:00:04 UTC")
+                self.check_screen("%dx%d_recorder" % (columns, rows), screen)
+                screen.press("h")
+                screen.wait_for("share of a thread's time")
+                self.check_screen("%dx%d_recorder_help" % (columns, rows), screen)
 
 
 class Stats(TopCase):
@@ -369,6 +385,57 @@ class RealProbe(ControlCase):
         screen.press("q")
         screen.wait_for(r"(?m)^\$$")
         self.end(again)
+
+
+class RealRecorder(harness.TestCase):
+    """The recorder of a real probe, in pages of text."""
+
+    CONFIG = """
+        inputs: [{name: up, device: "net_pcap0,rx_pcap=%s,infinite_rx=1"}]
+        flows: {max-flows: 4096}
+        telemetry: {listen: ""}
+        recorder: {memory: 16MiB, socket: %s, cutoff: 500, filter: "tcp or udp"}
+        export: {collectors: [{transport: file, path: %s}]}
+        """
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(harness.huge_pages())
+        self.socket = self.path("recorder.sock")
+
+    def page(self, daemon):
+        result = subprocess.run([harness.TRIBUTARY, "top", "--socket", daemon.control_socket, "--interval", "1", "--count", "1",
+                                 "--flows", "0"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, harness.EX_OK, result.stderr + daemon.text())
+        return result.stdout
+
+    def dump(self, *words):
+        return [harness.TRIBUTARY, "dump", "--socket", self.socket, "--write", self.path("dump.pcapng"), *words]
+
+    def test_its_ring_and_its_dumps(self):
+        config = self.CONFIG % (harness.DEMO, self.socket, self.path("out.ipfix"))
+        daemon = self.enterContext(harness.Process(
+            harness.TRIBUTARYD, "--config", self.path("probe.yaml", config), "--stats-interval", "0"))
+        daemon.wait_for_log("ready: ")
+        daemon.wait_for(lambda: daemon.stats()["recorder"]["overwritten"] > 0, 30, "a full ring")
+        page = self.page(daemon)
+        number = r" +[1-9][\d.]* [kMG]"
+        self.assertRegex(page, r"(?m)^RECORDER +REACH  FRAMES/S  OCTETS/S      CUT   LEFT OUT/S\n"
+                               r"up/0 +\d+ s" + number + number + r" +[1-9][\d.]* %" + number + "$")
+        self.assertRegex(page, r"(?m)^LEFT OUT NOW  filtered [1-9][\d.]* [kM] frames/s$")
+        self.assertIn("\nDUMPS  0 running  0 begun  0 whole  0 cut off  0 packets  0 overwritten\n", page)
+        self.assertNotIn("TRIGGER", page)
+        subprocess.run(self.dump("--last", "1s", "--filter", "port 53"), check=True, timeout=60)
+        daemon.wait_for(lambda: daemon.stats()["recorder"]["dumps"]["whole"] == 1, 20, "the account of the dump")
+        dumps = daemon.stats()["recorder"]["dumps"]
+        self.assertGreater(dumps["packets"], 0)
+        self.assertIn("\nDUMPS  0 running  1 begun  1 whole  0 cut off  %d packets  " % dumps["packets"], self.page(daemon))
+        with subprocess.Popen(self.dump("--for", "1h", "--filter", "tcp port 1")) as client:
+            harness.wait_until(lambda: daemon.stats()["recorder"]["dumps"]["begun"] == 2, 20, "the second dump")
+            self.assertIn("\nDUMPS  1 running  2 begun  1 whole  0 cut off  ", self.page(daemon))
+            client.send_signal(signal.SIGINT)
+            self.assertEqual(client.wait(20), harness.EX_OK)
+        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
 
 
 if __name__ == "__main__":

@@ -34,6 +34,23 @@ def ledger(step, queues=2, inputs=2, collectors=None):
                    for i in range(queues)]}
 
 
+def recorder(step, triggers=True):
+    """Of both queues; that of in1/0 is full, reaches back 3 s, and cuts half of its frames."""
+    def queue(name, seconds, cut, overwritten):
+        frames = 1_000_000 * step
+        return {"name": name, "seen": frames, "kept_whole": (9 - cut) * frames // 10, "kept_cut": cut * frames // 10,
+                "left_out": frames // 10, "left_out_by_cause": {"filter_not_ready": 0, "filtered": frames // 10, "input": 0},
+                "kept_octets": 600 * frames, "overwritten": overwritten, "held": 9 * frames // 10 - overwritten,
+                "reach_seconds": seconds}
+    queues = [queue("in0/0", 94, 0, 0), queue("in1/0", 3, 5, 500_000 * step)]
+    trigger = lambda name, fired, overwritten: {"name": name, "fired": fired, "suppressed": 2 * fired, "files": fired,
+                                                "packets": 4200 * fired, "overwritten": overwritten}
+    causes = {cause: sum(each["left_out_by_cause"][cause] for each in queues) for cause in queues[0]["left_out_by_cause"]}
+    more = {"triggers": [trigger("syn-flood", step, 0), trigger("resolver-is-slow", 0, None)]} if triggers else {}
+    return {"queues": queues, "left_out_by_cause": causes, **more,
+            "dumps": {"begun": 4, "whole": 2, "cut_off": 1, "packets": 48_211, "octets": 30_000_000, "overwritten": 7 * step}}
+
+
 def figures(step, queues=2, inputs=2, names=("tcp collector.example.net:4739", "tls [2001:db8::5]:4740")):
     busy = [900, 450, 60]
     threads = ["in-%d" % i for i in range(queues)] + ["export"]

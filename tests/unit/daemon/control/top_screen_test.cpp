@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/pipeline/ledger.hpp"
@@ -72,6 +73,32 @@ ScreenLines screen_of(const TopLook& before, const TopLook& now, ScreenSize size
 
 std::string page_of(const TopLook& before, const TopLook& now) {
     return text_of(screen_of(before, now));
+}
+
+/// The ledger of a recorder of one queue, with frames kept for so many seconds at 1,000 per second,
+/// a tenth of them cut.
+RecorderLedger recorder_of(std::uint64_t seconds) {
+    RecorderLedger recorder;
+    recorder.queues.push_back(
+        {.name = "up/0",
+         .seen = 1250 * seconds,
+         .kept_whole = 900 * seconds,
+         .kept_cut = 100 * seconds,
+         .left_out = {{"filter_not_ready", 0}, {"filtered", 250 * seconds}, {"input", 0}},
+         .kept_octets = 800'000 * seconds,
+         .overwritten = 0,
+         .held = 1000 * seconds,
+         .reach = seconds});
+    return recorder;
+}
+
+/// A look at a probe with a recorder.
+TopLook recorder_look(const RecorderLedger& recorder, double at) {
+    TopLook made = look(100, 0, 0, at);
+    Ledger ledger = ledger_of(100, 0);
+    ledger.recorder = recorder;
+    made.stats = json::parse(to_json(ledger));
+    return made;
 }
 
 LineStyle style_of(const ScreenLines& lines, std::string_view begin) {
@@ -318,6 +345,189 @@ TEST_CASE("top: what is known of the sum stands beside unknown", "[daemon][unit]
     now.stats["ports"][0]["nic_no_buffer"] = 7000;
     now.stats["ports"][0]["nic_errors"] = 8;
     CHECK_THAT(screen(), Catch::Contains("START  unknown + 7008 packets by the NIC, 0 records\n"));
+}
+
+TEST_CASE("top: a recorded queue has its reach, and what it keeps", "[daemon][unit]") {
+    const TopLook before = recorder_look(recorder_of(10), 0);
+    TopLook now = recorder_look(recorder_of(12), 2);
+    CHECK_THAT(page_of(before, now),
+               Catch::Contains("\n\n"
+                               "RECORDER                         REACH  FRAMES/S  OCTETS/S      CUT"
+                               "   LEFT OUT/S\n"
+                               "up/0                              12 s    1.00 k     800 k   10.0 %"
+                               "          250\n\n"
+                               "LEFT OUT NOW  filtered 250 frames/s\n"
+                               "DUMPS  0 running  0 begun  0 whole  0 cut off  0 packets  "
+                               "0 overwritten\n"));
+    const auto reach = [&](json seconds) {
+        now.stats["recorder"]["queues"][0]["reach_seconds"] = std::move(seconds);
+        const ScreenLines screen = screen_of(before, now);
+        const auto row = std::ranges::find_if(
+            screen, [](const ScreenLine& line) { return line.text.starts_with("RECORDER"); });
+        return row[1].text.substr(28, 10);
+    };
+    CHECK(reach(999) == "     999 s");
+    CHECK(reach(1000) == "    16 min");
+    CHECK(reach(40'000) == "11 h 6 min");
+    CHECK(reach(nullptr) == "   unknown");
+    now.stats["recorder"]["queues"][0]["held"] = 0;
+    CHECK(reach(0) == "     empty");
+}
+
+TEST_CASE("top: without a recorder nothing is shown of one", "[daemon][unit]") {
+    const TopLook before = look(100, 0, 0, 0);
+    const TopLook now = look(200, 0, 0, 2);
+    TopPicture picture;
+    picture.now = &now;
+    for (const std::string& text : {page_of(before, now), text_of(top_help(picture, {}))}) {
+        for (const char* const word : {"RECORDER", "REACH", "LEFT OUT", "DUMPS", "TRIGGER"}) {
+            CHECK_THAT(text, !Catch::Contains(word));
+        }
+    }
+}
+
+TEST_CASE("top: without a look before a recorder has its reach and no rates", "[daemon][unit]") {
+    const TopLook now = recorder_look(recorder_of(12), 2);
+    TopPicture picture;
+    picture.now = &now;
+    const std::string screen = text_of(top_screen(picture, {}));
+    CHECK_THAT(screen, Catch::Contains("up/0                              12 s         -         -"
+                                       "        -            -\n\nDUMPS  0 running"));
+    CHECK_THAT(screen, !Catch::Contains("LEFT OUT NOW"));
+}
+
+TEST_CASE("top: what is unknown of a recorder is called so", "[daemon][unit]") {
+    TopLook before = recorder_look(recorder_of(10), 0);
+    TopLook now = recorder_look(recorder_of(12), 2);
+    for (json* stats : {&before.stats, &now.stats}) {
+        json& recorder = (*stats)["recorder"];
+        recorder["left_out_by_cause"]["input"] = nullptr;
+        recorder["queues"][0]["left_out"] = nullptr;
+        recorder["queues"][0]["kept_cut"] = nullptr;
+        recorder["dumps"]["cut_off"] = nullptr;
+        recorder["dumps"]["overwritten"] = nullptr;
+    }
+    CHECK_THAT(page_of(before, now),
+               Catch::Contains("12 s   unknown     800 k  unknown      unknown\n\n"
+                               "LEFT OUT NOW  filtered 250 frames/s  input unknown\n"
+                               "DUMPS  unknown running  0 begun  0 whole  unknown cut off  "
+                               "0 packets\n"
+                               "       unknown overwritten\n"));
+}
+
+TEST_CASE("top: a queue that keeps nothing has no share of cut frames", "[daemon][unit]") {
+    const TopLook before = recorder_look(recorder_of(10), 0);
+    const TopLook now = recorder_look(recorder_of(10), 2);
+    const std::string screen = page_of(before, now);
+    CHECK_THAT(screen, Catch::Contains("10 s         0         0        -            0\n"));
+    CHECK_THAT(screen, !Catch::Contains("LEFT OUT NOW"));
+}
+
+TEST_CASE("top: a full ring that reaches back less than 5 s is an alarm", "[daemon][unit]") {
+    RecorderLedger recorder = recorder_of(10);
+    const auto style = [&recorder](std::uint64_t reach, std::uint64_t overwritten) {
+        recorder.queues[0].overwritten = 0;
+        const TopLook before = recorder_look(recorder, 0);
+        recorder.queues[0].reach = reach;
+        recorder.queues[0].overwritten = overwritten;
+        const ScreenLines screen = screen_of(before, recorder_look(recorder, 2));
+        const auto row = std::ranges::find_if(
+            screen, [](const ScreenLine& line) { return line.text.starts_with("RECORDER"); });
+        return row[1].style;
+    };
+    CHECK(style(4, 100) == LineStyle::alarm);
+    CHECK(style(5, 100) == LineStyle::plain);
+    CHECK(style(4, 0) == LineStyle::plain);  // it has just begun
+}
+
+TEST_CASE("top: of many recorded queues those that reach back least stay", "[daemon][unit]") {
+    RecorderLedger recorder;
+    for (std::uint64_t i = 0; i < 30; ++i) {
+        RecorderQueueLedger queue = recorder_of(100 - i).queues[0];
+        queue.name = "up/" + std::to_string(i);
+        recorder.queues.push_back(queue);
+    }
+    const TopLook before = recorder_look(recorder, 0);
+    recorder.queues[3].overwritten = 5;   // 97 s
+    recorder.queues[17].overwritten = 5;  // 83 s
+    const std::string screen =
+        text_of(screen_of(before, recorder_look(recorder, 2), {.rows = 16, .columns = 80}));
+    CHECK_THAT(screen, Catch::Contains("\nup/3                              97 s"));
+    CHECK_THAT(screen, Catch::Contains("\nup/17                             83 s"));
+    CHECK_THAT(screen, Catch::Contains("  and 28 more recorded queues\nDUMPS"));
+}
+
+TEST_CASE("top: dumps have their account, and one that lacks packets is an alarm",
+          "[daemon][unit]") {
+    RecorderLedger recorder = recorder_of(10);
+    recorder.dumps = {.begun = 7,
+                      .whole = 4,
+                      .cut_off = 1,
+                      .packets = 12'345,
+                      .octets = 9'000'000,
+                      .overwritten = 60};
+    const TopLook before = recorder_look(recorder, 0);
+    CHECK_THAT(page_of(before, before),
+               Catch::Contains("DUMPS  2 running  7 begun  4 whole  1 cut off  12345 packets  60 "
+                               "overwritten\n"));
+    CHECK(style_of(screen_of(before, before), "DUMPS") == LineStyle::plain);
+    recorder.dumps.overwritten = 61;
+    CHECK(style_of(screen_of(before, recorder_look(recorder, 2)), "DUMPS") == LineStyle::alarm);
+    recorder.dumps.overwritten = 60;
+    recorder.dumps.cut_off = 2;
+    CHECK(style_of(screen_of(before, recorder_look(recorder, 2)), "DUMPS") == LineStyle::alarm);
+    recorder.dumps.whole = 9;  // the counts were read at different moments
+    CHECK_THAT(page_of(before, recorder_look(recorder, 2)), Catch::Contains("DUMPS  0 running"));
+}
+
+TEST_CASE("top: triggers have a table where the ledger has them", "[daemon][unit]") {
+    TopLook before = recorder_look(recorder_of(10), 0);
+    TopLook now = recorder_look(recorder_of(12), 2);
+    CHECK_THAT(page_of(before, now), !Catch::Contains("TRIGGER"));
+    before.stats["recorder"]["triggers"] = json::array();
+    CHECK_THAT(page_of(before, before), !Catch::Contains("TRIGGER"));
+    const auto trigger = [](const char* name, std::uint64_t fired, json overwritten) {
+        return json{{"name", name},   {"fired", fired},   {"suppressed", 2U},
+                    {"files", fired}, {"packets", 1234U}, {"overwritten", std::move(overwritten)}};
+    };
+    before.stats["recorder"]["triggers"] = {trigger("syn", 3, 0U), trigger("dns", 0, nullptr)};
+    now.stats["recorder"]["triggers"] = {trigger("syn", 4, 0U), trigger("dns", 0, nullptr)};
+    CHECK_THAT(page_of(before, now),
+               Catch::Contains("\n\n"
+                               "TRIGGER                          FIRED  SUPPRESSED   FILES  PACKETS"
+                               "  OVERWRITTEN\n"
+                               "syn                                  4           2       4     1234"
+                               "            0\n"
+                               "dns                                  0           2       0     1234"
+                               "      unknown\n"));
+    CHECK(style_of(screen_of(before, now), "syn ") == LineStyle::plain);
+    now.stats["recorder"]["triggers"][0]["overwritten"] = 5;
+    CHECK(style_of(screen_of(before, now), "syn ") == LineStyle::alarm);
+    for (json* stats : {&before.stats, &now.stats}) {
+        json alone{{"triggers", (*stats)["recorder"]["triggers"]}};
+        (*stats)["recorder"] = std::move(alone);
+    }
+    CHECK_THAT(page_of(before, now), Catch::Contains("\n\nTRIGGER  "));
+    CHECK_THAT(page_of(before, now), !Catch::Contains("DUMPS"));
+}
+
+TEST_CASE("top: the help explains a recorder where there is one, and fits 24 rows",
+          "[daemon][unit]") {
+    TopLook now = look(100, 0, 0, 2);
+    TopPicture picture;
+    picture.now = &now;
+    constexpr ScreenSize kSmall{.rows = 23, .columns = 80};  // the last row is top_bar()'s
+    constexpr const char* kLast = "\n  \"-\" is not known yet; what is unknown cannot be known\n";
+    CHECK_THAT(text_of(top_help(picture, kSmall)), Catch::EndsWith(kLast));
+    CHECK_THAT(text_of(top_help(picture, kSmall)), Catch::Contains("\n  q  quit\n\n  FLOWS "));
+    now = recorder_look(recorder_of(10), 2);
+    const std::string help = text_of(top_help(picture, kSmall));
+    CHECK_THAT(help, Catch::EndsWith(kLast));
+    CHECK_THAT(help, Catch::Contains("\n  o  flows by octets since they began               q  "
+                                     "quit\n"));
+    CHECK_THAT(help, Catch::Contains("\n  REACH "));
+    CHECK_THAT(text_of(top_help(picture, {.rows = 23, .columns = 60})),
+               Catch::Contains("\n  q  quit\n\n  FLOWS "));
 }
 
 TEST_CASE("top: no line is longer than the screen, whatever names there are", "[daemon][unit]") {
