@@ -304,6 +304,34 @@ class Recorder(harness.TestCase):
             self.assertEqual([octets for _, octets in self.read(self.dump("--last", "10000d"))], frames)
             self.assertEqual(self.end(daemon)["recorder"]["kept_whole"], len(frames))
 
+    def test_one_flow_of_a_million_from_four_queues(self):
+        flows = 1_000_000 if harness.LONG else 100_000
+        head = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\x08\0" + struct.pack(">BBHHHBBH", 0x45, 0, 46, 0, 0, 64, 17, 0)
+        wanted, streams = [], []
+        for queue in range(4):
+            parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
+            for flow in range(queue, flows, 4):
+                frame = head + struct.pack(">IIHHHH", 0x0A000000 + flow, 0xC6336401, 1024 + flow % 60000, 53, 26, 0) + \
+                    struct.pack(">QQH", flow, queue, 0)
+                if flow % 997 == queue:  # the flow that is asked for comes over all queues
+                    frame = head + struct.pack(">IIHHHH", 0xCB007101, 0xC6336402, 4242, 4343, 26, 0) + \
+                        struct.pack(">QQH", flow, queue, 1)
+                    wanted.append(frame)
+                parts.append(struct.pack("<IIII", 1_700_000_000, flow, len(frame), len(frame)) + frame)
+            streams.append("rx_pcap=" + self.path("queue-%d.pcap" % queue, b"".join(parts)))
+        daemon = self.probe(frames=flows, streams=",".join(streams), queues=4, memory="160MiB" if harness.LONG else "32MiB")
+        path = self.dump("--last", "1h", "--filter", "host 203.0.113.1 and host 198.51.100.2 and port 4242 and port 4343")
+        found = self.read(path)
+        self.assertGreater(len(wanted), 50)
+        self.assertEqual(len(found), len(wanted))
+        self.assertEqual(sorted(octets for _, octets in found), sorted(wanted))
+        self.assertEqual([time for time, _ in found], sorted(time for time, _ in found))
+        for queue in range(4):  # those of one queue stay in their order
+            of_queue = [octets for _, octets in found if octets[50:58] == struct.pack(">Q", queue)]
+            self.assertEqual(of_queue, [octets for octets in wanted if octets[50:58] == struct.pack(">Q", queue)])
+        self.assertEqual(sum(each["overwritten"] for each in self.account_of(path)), 0)
+        self.assertEqual(self.end(daemon)["recorder"]["kept_whole"], flows)
+
     def test_a_reader_that_stops_reading(self):
         if not harness.LONG:
             self.skipTest("takes more than a minute: tools/test --long")
