@@ -101,6 +101,7 @@ constexpr std::array kFields{
     ours(number("flowSize", varint(655))),
     ours(number("flowDurationNanoseconds", varint(656))),
     ours(number("tcpAnalysisOverflow", varint(657))),
+    ours(number("dumpFileNumber", varint(664))),
 };
 
 }  // namespace

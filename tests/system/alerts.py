@@ -112,7 +112,8 @@ class Told(telemetry.ProbeCase):
     def setUp(self):
         super().setUp()
         harness.need("prometheus", "promtool")
-        self.probe("flows.fragments=track", *WITH_TABLE, frames=2 * harness.DEMO_FRAMES)
+        self.probe("flows.fragments=track", *WITH_TABLE, "triggers=[{name: t, when: packets > 1M, directory: %s}]" %
+                   self.path("triggers"), frames=2 * harness.DEMO_FRAMES)
         self.told = telemetry.samples(telemetry.get(self.port, "/metrics")[1])
 
     def test_the_tests_of_the_rules_have_the_labels_that_a_probe_tells(self):

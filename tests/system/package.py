@@ -149,7 +149,7 @@ class Contents(PackageCase):
                 expected.add((name, int(number), kind))
         expected = {each for each in expected if not each[0].endswith("_PKTS")}
         self.assertEqual(found, expected)
-        self.assertEqual(len(found), 18)
+        self.assertEqual(len(found), 19)
         self.assertTrue(all(number < 1 << 14 for _, number, _ in found))  # bit 14 marks the reverse elements
 
     def test_dependencies_are_the_libraries_that_the_programs_need(self):

@@ -62,6 +62,7 @@ recorder:
   all-frames: false
   socket: "auto"
   group: ""
+triggers: []
 export:
   observation-domain: 1
   probe:

@@ -391,6 +391,7 @@ TEST_CASE("keys: each has help and limits, and no two are the same", "[conf][uni
     config.inputs.resize(1);
     config.fields.resize(1);
     config.tables.resize(1);
+    config.triggers.resize(1);
     config.export_.collectors.resize(1);
     std::set<std::string> paths;
     for (const Setting& setting : settings_of(config)) {

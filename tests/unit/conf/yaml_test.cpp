@@ -32,7 +32,7 @@ TEST_CASE("yaml: a key like no other is refused with those there are", "[conf][u
           "probe.yaml:1: cores.colour is not a key; must be one of: export, input, helpers, numa");
     CHECK(refusal("\"a\\nb\": 5\n") ==
           "probe.yaml:1: a?b is not a key; must be one of: inputs, flows, fields, tables, "
-          "recorder, export, cores, read, "
+          "recorder, triggers, export, cores, read, "
           "telemetry, control, log");
 }
 

@@ -328,6 +328,7 @@ TEST_CASE("plan: a flow takes the memory that docs/install.md names", "[daemon][
         FlowCacheOptions flows{.max_flows = 1U << 20U, .direction = direction};
         flows.tcp_analysis = tcp_analysis;
         groups.set(kFieldGroupId<TcpAnalysisGroup>, tcp_analysis);
+        groups.set(kFieldGroupId<PacketDumpGroup>, false);
         const QueueParts parts{.flows = flows, .layout = RecordLayout::of(groups, direction)};
         return (queue_memory(parts).front() + flows.max_flows - 1) / flows.max_flows;
     };

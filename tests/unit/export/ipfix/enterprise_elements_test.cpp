@@ -38,7 +38,8 @@ TEST_CASE("Enterprise elements: number, name and type, as in docs/fields.md", "[
           "15 flowSize 3 4\n"
           "16 flowDurationNanoseconds 4 8\n"
           "17 tcpAnalysisOverflow 2 2\n"
-          "18 tcpHandshakeNanoseconds 3 4\n");
+          "18 tcpHandshakeNanoseconds 3 4\n"
+          "24 dumpFileNumber 3 4\n");
 }
 
 TEST_CASE("Enterprise elements: found by number", "[export][unit]") {

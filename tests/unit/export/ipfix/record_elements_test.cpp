@@ -340,6 +340,7 @@ TEST_CASE("elements: those that can be chosen alone are those of the groups", "[
     };
     FieldGroups all = kAllGroups;
     all.set(kFieldGroupId<TcpAnalysisGroup>);
+    all.set(kFieldGroupId<PacketDumpGroup>);
     std::set<std::string_view> in_groups = elements_of_layout(all);
     for (const std::string_view element : elements_of_layout({})) {
         in_groups.erase(element);
