@@ -62,7 +62,7 @@ public:
         const IpfixRecord& record;  ///< valid until the next call of view()
     };
     /// @param record  of the layout, aligned to 8
-    /// @cost          some 0.3 us; nothing allocates
+    /// @cost          some 3000 instructions; nothing allocates
     [[nodiscard]] View view(const std::byte* record) noexcept;
 
 private:
