@@ -24,21 +24,25 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The reference: each field of a packet is masked by itself, an address bit by bit.
+// The reference: each field of a packet is masked by itself, an address octet by octet. Bit by bit
+// it took almost half of the time of this program under AddressSanitizer.
 
-using Bits = std::vector<bool>;
+using Octets = std::vector<std::uint8_t>;
 
 /// The first `count` bits of an address; the others are 0.
-Bits prefix_of(const IpAddress& address, std::size_t octets, std::size_t count) {
-    Bits bits(8 * octets);
-    for (std::size_t bit = 0; bit < std::min(count, bits.size()); ++bit) {
-        bits[bit] = (std::to_integer<unsigned>(address[bit / 8]) >> (7 - bit % 8) & 1U) != 0;
+Octets prefix_of(const IpAddress& address, std::size_t octets, std::size_t count) {
+    Octets prefix(octets);
+    for (std::size_t octet = 0; octet < octets; ++octet) {
+        const std::size_t before = 8 * octet;
+        const std::size_t kept = std::clamp(count, before, before + 8) - before;
+        const unsigned mask = 0xFFU << (8 - kept);
+        prefix[octet] = static_cast<std::uint8_t>(std::to_integer<unsigned>(address[octet]) & mask);
     }
-    return bits;
+    return prefix;
 }
 
 /// One end of a conversation: address and port.
-using End = std::pair<Bits, std::uint16_t>;
+using End = std::pair<Octets, std::uint16_t>;
 
 /// What packets of one flow have in common, in one direction.
 struct ReferenceKey {
