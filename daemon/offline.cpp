@@ -8,6 +8,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -297,7 +298,8 @@ private:
                                 .flows = config_.flows,
                                 .parse = parse_of(config_),
                                 .filter = filter_.get(),
-                                .interface = {config_.read.interface_index}});
+                                .interface = {config_.read.interface_index},
+                                .is_interrupted = &Signals::is_end_pending});
     }
     [[nodiscard]] std::unique_ptr<FlowWatcher> watch(const DeclaredTable& table,
                                                      std::span<const OwnField> own,
@@ -325,10 +327,16 @@ private:
     }
     /// Has the packets written for which triggers have fired.
     void write_dumps() {
-        if (dumps_ && inputs_were_cut_) {
+        if (!dumps_) {
+            return;
+        }
+        if (inputs_were_cut_ || interrupted_ != 0) {
             dumps_->give_up();
-        } else if (dumps_) {
-            dumps_->write();
+            return;
+        }
+        dumps_->write();
+        if (Signals::is_end_pending()) {
+            interrupted_ = signals_.wait_for(std::chrono::milliseconds(0)).value_or(SIGTERM);
         }
     }
 

@@ -32,6 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFlushedAtATime = std::size_t{256} << 10U;
+static_assert(kFlushedAtATime < TriggerFile::kMostAtATime);
 
 /// A frame, with its fields if it is metered.
 struct ReadFrame {
@@ -47,6 +48,7 @@ public:
     Output(TriggerSet::Trigger& trigger, const Job& job)
         : since(job.event.at - trigger.armed.options.before),
           until(job.event.at + trigger.armed.options.after),
+          trigger_(trigger),
           file_(trigger, job.event.file) {
         const TriggerPackets packets = trigger.armed.options.packets;
         if (packets != TriggerPackets::all) {
@@ -60,14 +62,17 @@ public:
         }
         blocks_.add_section("tributary", comment.dump());
         static_cast<void>(interface_of(LinkType::ethernet));
+        is_full_ = file_.error() == 0 && !file_.has_room();
+        has_ended_ = is_full_;
     }
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
     ~Output() = default;
 
     void add(const ReadFrame& frame) {
-        const bool is_wanted = chosen_ == nullptr || (frame.fields != nullptr &&
-                                                      chosen_->wants(frame.view, *frame.fields));
+        const bool is_wanted =
+            chosen_ == nullptr ||
+            (frame.fields != nullptr && chosen_->wants_metered(frame.view, *frame.fields));
         if (!is_wanted || has_ended_) {
             return;
         }
@@ -93,6 +98,10 @@ public:
         file_.count(content_);
         file_.finish(is_written_, is_full_);
     }
+    /// Counts it as not written, for this cause; it is removed.
+    void suppress(TriggerCounters::Count TriggerCounters::*cause) noexcept {
+        TriggerSet::suppress(trigger_, cause);
+    }
 
     const Timestamp since;
     const Timestamp until;
@@ -109,6 +118,7 @@ private:
         blocks_.clear();
     }
 
+    TriggerSet::Trigger& trigger_;
     TriggerFile file_;
     std::unique_ptr<ChosenPackets> chosen_;  ///< nullptr: all packets are wanted
     PcapngBlocks blocks_;
@@ -185,20 +195,27 @@ void CaptureDumps::stop() noexcept {
 
 void CaptureDumps::give_up() noexcept {
     stop();
-    for (const Job& job : jobs_) {
+    suppress(jobs_);
+    jobs_.clear();
+}
+
+/// Counts files that are not written because the run ends.
+void CaptureDumps::suppress(std::span<const Job> jobs) noexcept {
+    for (const Job& job : jobs) {
         TriggerSet::suppress(parts_.set.at(job.event.trigger), &TriggerCounters::by_end);
     }
-    jobs_.clear();
 }
 
 void CaptureDumps::write() {
     stop();
     std::ranges::sort(jobs_, {}, [](const Job& job) { return job.event.file; });
-    for (std::span<const Job> left = jobs_; !left.empty();) {
+    std::span<const Job> left = jobs_;
+    while (!left.empty() && !parts_.is_interrupted()) {
         const std::size_t count = std::min(left.size(), kMostAtATime);
         write_some(left.first(count));
         left = left.subspan(count);
     }
+    suppress(left);
     jobs_.clear();
 }
 
@@ -214,14 +231,19 @@ void CaptureDumps::write_some(std::span<const Job> jobs) {
             TriggerSet::suppress(trigger, &TriggerCounters::by_write_failure);
         }
     }
-    read_captures(Spans(outputs));
+    const ReadEnd end = read_captures(Spans(outputs));
     for (const std::unique_ptr<Output>& output : outputs) {
-        output->finish();
+        if (end == ReadEnd::all_was_read) {
+            output->finish();
+        } else {
+            output->suppress(end == ReadEnd::interrupted ? &TriggerCounters::by_end
+                                                         : &TriggerCounters::by_write_failure);
+        }
     }
 }
 
 /// Reads the captures as they were metered, by one thread, and gives each frame to its files.
-void CaptureDumps::read_captures(const Spans& spans) {
+CaptureDumps::ReadEnd CaptureDumps::read_captures(const Spans& spans) {
     CaptureFiles files(parts_.captures, 1);
     CaptureCounters counters;
     InputCounters input_counters;
@@ -229,6 +251,9 @@ void CaptureDumps::read_captures(const Spans& spans) {
     FrameStages stages(parts_.flows, SamplingOptions{}, parts_.filter, FragmentTable::kMostSets);
     FrameParser parser(stages.parts(parts_.parse), input_counters);
     while (!source.exhausted()) {
+        if (parts_.is_interrupted()) {
+            return ReadEnd::interrupted;
+        }
         FrameBurst burst = source.receive();
         const PacketMask chosen = parser.choose(burst);
         for (std::size_t index = 0; index < burst.frames.size(); ++index) {
@@ -244,6 +269,12 @@ void CaptureDumps::read_captures(const Spans& spans) {
         }
         source.release(burst);
     }
+    if (const auto failure = files.failure()) {
+        spdlog::error("triggers: {} could not be read once more: {}", failure->path,
+                      failure->reason);
+        return ReadEnd::failed;
+    }
+    return ReadEnd::all_was_read;
 }
 
 }  // namespace tributary

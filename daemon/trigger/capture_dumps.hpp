@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,9 +32,10 @@ public:
         TriggerSet& set;
         std::vector<std::string> captures;
         const FlowCacheOptions& flows;
-        ParseOptions parse;                ///< as the captures were metered
-        PacketSelector* filter = nullptr;  ///< that frames must pass; nullptr: all do
-        InterfaceIndex interface {};       ///< of every packet
+        ParseOptions parse;                    ///< as the captures were metered
+        PacketSelector* filter = nullptr;      ///< that frames must pass; nullptr: all do
+        InterfaceIndex interface {};           ///< of every packet
+        std::function<bool()> is_interrupted;  ///< whether a signal ends the run
     };
 
     /// @param parts  what it points to outlives this
@@ -43,7 +45,7 @@ public:
     CaptureDumps& operator=(const CaptureDumps&) = delete;
     ~CaptureDumps() { stop(); }
 
-    /// Writes all files, when no input thread runs any more.
+    /// Writes all files, when no input thread runs any more. A signal ends it.
     ///
     /// @errors  std::bad_alloc
     /// @cost    reads the captures once for each kMostAtATime files
@@ -61,8 +63,11 @@ private:
 
     void collect();
     void stop() noexcept;
+    enum class ReadEnd : std::uint8_t { all_was_read, interrupted, failed };
+
+    void suppress(std::span<const Job> jobs) noexcept;
     void write_some(std::span<const Job> jobs);
-    void read_captures(const Spans& spans);
+    [[nodiscard]] ReadEnd read_captures(const Spans& spans);
 
     Parts parts_;
     std::atomic<bool> is_stopping_{false};

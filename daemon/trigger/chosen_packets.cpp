@@ -54,12 +54,12 @@ PacketMask ChosenPackets::select(std::span<const RecordedPacket> packets) noexce
     PacketMask wanted = 0;
     for (std::size_t place = 0; place < packets.size(); ++place) {
         const PacketView view = packets[place].view();
-        wanted |= PacketMask{wants(packets[place], view)} << place;
+        wanted |= PacketMask{wants_recorded(packets[place], view)} << place;
     }
     return wanted;
 }
 
-bool ChosenPackets::wants(const RecordedPacket& packet, const PacketView& view) noexcept {
+bool ChosenPackets::wants_recorded(const RecordedPacket& packet, const PacketView& view) noexcept {
     const std::uint32_t hash = packet.metadata.flow_hash;
     if (hash == 0 || (flow_hash_ && hash != *flow_hash_)) {
         return false;  // in no flow, or in another one
@@ -71,10 +71,11 @@ bool ChosenPackets::wants(const RecordedPacket& packet, const PacketView& view) 
     if (fragments_ && fields.is_fragment()) {
         fragments_->track(fields, view.seen_at, view.clock, fragment_counters_);
     }
-    return wants(view, fields) || (flow_hash_ && is_fragment_of_flow(fields));
+    return wants_metered(view, fields) || (flow_hash_ && is_fragment_of_flow(view, fields));
 }
 
-bool ChosenPackets::wants(const PacketView& packet, const PacketFields& fields) const noexcept {
+bool ChosenPackets::wants_metered(const PacketView& packet,
+                                  const PacketFields& fields) const noexcept {
     return packets_ == TriggerPackets::hosts ? is_of_hosts(fields)
                                              : is_of_flow(packet, fields) && passes_filters(packet);
 }
@@ -119,15 +120,21 @@ bool ChosenPackets::is_of_flow(const PacketView& packet,
     return may_be_answer && is_equal(identity);
 }
 
-/// Whether a later fragment, of which nothing tells the ports any more, may be of the flow: its
-/// hash is that of the flow, so that the input thread knew them.
-bool ChosenPackets::is_fragment_of_flow(const PacketFields& fields) const noexcept {
-    const FlowKey& key = flow_.key;
-    const bool is_forward = fields.source == key.source && fields.destination == key.destination;
-    const bool is_reverse = fields.source == key.destination && fields.destination == key.source;
-    return fields.is_later_fragment && fields.protocol == key.protocol &&
-           fields.ip_version == key.ip_version &&
-           (is_forward || (is_reverse && table_->options.direction == FlowDirection::biflow));
+/// Whether a later fragment, of which nothing tells the ports any more, is of the flow: its hash is
+/// that of the flow, so that the input thread knew them.
+bool ChosenPackets::is_fragment_of_flow(const PacketView& packet,
+                                        const PacketFields& fields) const noexcept {
+    FlowIdentity identity = identity_of(packet, fields);
+    const auto has_ports_of_flow = [this](FlowIdentity& other) {
+        other.key.source_port = flow_.key.source_port;
+        other.key.destination_port = flow_.key.destination_port;
+        return is_equal(other);
+    };
+    if (!fields.is_later_fragment || has_ports_of_flow(identity)) {
+        return fields.is_later_fragment;
+    }
+    turn(identity);
+    return table_->options.direction == FlowDirection::biflow && has_ports_of_flow(identity);
 }
 
 bool ChosenPackets::is_of_hosts(const PacketFields& fields) const noexcept {

@@ -36,19 +36,22 @@ public:
 
     [[nodiscard]] PacketMask select(std::span<const RecordedPacket> packets) noexcept override;
     /// Whether a packet is wanted that was metered with these fields.
-    [[nodiscard]] bool wants(const PacketView& packet, const PacketFields& fields) const noexcept;
+    [[nodiscard]] bool wants_metered(const PacketView& packet,
+                                     const PacketFields& fields) const noexcept;
     /// KeptMetadata::flow_hash of all packets that are wanted; nothing: they may have any.
     [[nodiscard]] std::optional<std::uint32_t> flow_hash() const noexcept { return flow_hash_; }
 
 private:
-    [[nodiscard]] bool wants(const RecordedPacket& packet, const PacketView& view) noexcept;
+    [[nodiscard]] bool wants_recorded(const RecordedPacket& packet,
+                                      const PacketView& view) noexcept;
     [[nodiscard]] bool passes_filters(const PacketView& packet) const noexcept;
     [[nodiscard]] FlowIdentity identity_of(const PacketView& packet,
                                            const PacketFields& fields) const noexcept;
     [[nodiscard]] bool is_of_flow(const PacketView& packet,
                                   const PacketFields& fields) const noexcept;
     [[nodiscard]] bool is_of_hosts(const PacketFields& fields) const noexcept;
-    [[nodiscard]] bool is_fragment_of_flow(const PacketFields& fields) const noexcept;
+    [[nodiscard]] bool is_fragment_of_flow(const PacketView& packet,
+                                           const PacketFields& fields) const noexcept;
     [[nodiscard]] bool is_equal(const FlowIdentity& other) const noexcept;
     void turn(FlowIdentity& identity) const noexcept;
 

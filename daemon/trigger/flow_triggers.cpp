@@ -139,7 +139,7 @@ std::uint32_t FlowTriggers::digest_of(const std::byte* record) const noexcept {
     constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     constexpr unsigned kHalf = 32;
-    std::uint64_t digest = 0;
+    std::uint64_t digest = viewer_.shape_of(record);  // a biflow may get the other direction's
     for (const RecordPlace& place : *places_) {
         for (std::size_t at = 0; at < place.octets; at += kWord) {
             std::uint64_t word = 0;

@@ -14,6 +14,9 @@ namespace tributary {
 /// Lets a trigger fire as often as its rate says: so many times at once, and then as often as that
 /// many are spread evenly over the period.
 ///
+/// Clocks of queues may differ. It goes by the latest time that it has seen, until that is more
+/// than a period and a minute ahead: then a clock was set back.
+///
 /// @source  ITU-T I.371: the generic cell rate algorithm
 /// @thread  any, at once; nothing locks
 class RateLimit {
@@ -24,11 +27,10 @@ public:
     /// @param now  a packet's time; clocks of queues may differ, and may be set back
     /// @return     false: it has fired too often
     [[nodiscard]] bool allow(Timestamp now) noexcept {
-        const std::int64_t at = now.time_since_epoch().count();
+        const std::int64_t at = latest(now.time_since_epoch().count());
         std::int64_t due = due_.load(std::memory_order_relaxed);
         std::int64_t next = 0;
         do {
-            // Further ahead than a period it can only be after a clock was set back.
             const std::int64_t from = due > at + period_ ? at : std::max(due, at);
             if (from - at > period_ - step_) {
                 return false;
@@ -39,8 +41,21 @@ public:
     }
 
 private:
-    std::int64_t period_;  ///< nanoseconds
-    std::int64_t step_;    ///< of the period, for one file
+    /// The latest time so far, and this one.
+    [[nodiscard]] std::int64_t latest(std::int64_t at) noexcept {
+        constexpr std::int64_t kMinute = 60'000'000'000;
+        std::int64_t latest = latest_.load(std::memory_order_relaxed);
+        while (at > latest || latest > at + period_ + kMinute) {
+            if (latest_.compare_exchange_weak(latest, at, std::memory_order_relaxed)) {
+                return at;
+            }
+        }
+        return latest;
+    }
+
+    std::int64_t period_;                  ///< nanoseconds
+    std::int64_t step_;                    ///< of the period, for one file
+    std::atomic<std::int64_t> latest_{0};  ///< time
     /// When the files so far would have been used up, had they come evenly.
     std::atomic<std::int64_t> due_{0};
 };

@@ -36,7 +36,7 @@ void TriggerDumps::end() noexcept {
         return;
     }
     end_at_ = Clock::now() + kEndPatience;
-    is_ending_.store(true, std::memory_order_release);  // pairs with may_go_on() and is_over()
+    is_ending_.store(true, std::memory_order_release);  // pairs with run() and has_time()
     wake_.notify_all();
     thread_.join();
     thread_ = {};
@@ -45,11 +45,12 @@ void TriggerDumps::end() noexcept {
 void TriggerDumps::run(ThreadPlaceInRegistry& place) {
     for (;;) {
         place.begin_work();
+        const bool is_ending = is_ending_.load(std::memory_order_acquire);  // before the last look
         set_.take_events([this](const TriggerEvent& event, const auto& table) {
             enqueue({.event = event, .table = table});
         });
         begin_jobs();
-        if (is_over()) {
+        if (is_ending && is_over()) {
             return;
         }
         place.begin_to_wait();
@@ -87,7 +88,12 @@ void TriggerDumps::begin_jobs() {
             return;
         }
         try {
-            Running& running = running_.emplace_back();
+            running_.emplace_back();
+        } catch (const std::bad_alloc&) {
+            return;  // it waits
+        }
+        Running& running = running_.back();
+        try {
             running.job = waiting_.front();
             running.thread = HelperThread({.name = "trigger-file"}, [this, &running](auto&) {
                 let_others_go_first();
@@ -102,11 +108,8 @@ void TriggerDumps::begin_jobs() {
     }
 }
 
-/// Whether the program ends, and nothing is left to write, or no time for it.
+/// At the end of the program: whether nothing is left to write, or no time for it.
 bool TriggerDumps::is_over() {
-    if (!is_ending_.load(std::memory_order_acquire)) {
-        return false;
-    }
     const std::lock_guard lock(mutex_);
     if (Clock::now() >= end_at_) {
         for (const Job& job : waiting_) {
@@ -163,26 +166,34 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
         request.flows.push_back(*chosen->flow_hash());
     }
     TriggerFile file(trigger, job.event.file);
+    if (file.error() != 0) {
+        file.finish(false, false);
+        return;
+    }
+    if (!file.has_room()) {  // other files of the trigger that are being written have it all
+        TriggerSet::suppress(trigger, &TriggerCounters::by_busy);
+        return;
+    }
     // The queues' clock, which is that of their packets' times, and goes on as the host's does.
     const Timestamp host_at_begin = clock_();
     const Timestamp now = latest_clock(rings_);
-    bool has_waited = false;
-    bool is_full = !file.has_room();  // older files make room before the first octet
+    // At the end of the program nothing comes any more.
+    const auto clock = [&, until = *request.until] {
+        return is_ending_.load(std::memory_order_acquire) ? until + std::chrono::hours(1)
+                                                          : now + (clock_() - host_at_begin);
+    };
+    bool is_full = false;
     PacketDump dump(
         rings_, std::move(request),
         {.write = [&file](std::span<const std::byte> octets) { return file.write(octets); },
-         .clock = [&] { return now + (clock_() - host_at_begin); },
-         .pause =
-             [&has_waited](auto time) {
-                 has_waited = true;
-                 std::this_thread::sleep_for(time);
-             },
+         .clock = clock,
+         .pause = [](auto time) { std::this_thread::sleep_for(time); },
          .goes_on =
              [&] {
                  is_full = !file.has_room();
-                 return !is_full && may_go_on(has_waited);
+                 return !is_full && has_time();
              }});
-    const bool is_written = file.error() == 0 && dump.run();
+    const bool is_written = dump.run();
     for (const DumpAccount& account : dump.accounts()) {
         file.count({.packets = account.matched,
                     .octets = account.octets,
@@ -191,10 +202,9 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     file.finish(is_written, is_full);
 }
 
-/// Whether a dump may write more: the program does not end, or there is time for what has not been
-/// read of the rings yet.
-bool TriggerDumps::may_go_on(bool has_waited) const {
-    return !is_ending_.load(std::memory_order_acquire) || (!has_waited && Clock::now() < end_at_);
+/// Whether the program does not end, or waits for files.
+bool TriggerDumps::has_time() const {
+    return !is_ending_.load(std::memory_order_acquire) || Clock::now() < end_at_;
 }
 
 std::string TriggerDumps::fire(const std::string& name, const AskedDump& asked) {
@@ -210,9 +220,10 @@ std::string TriggerDumps::fire(const std::string& name, const AskedDump& asked) 
     }
     const TriggerEvent event{
         .trigger = trigger->armed.index, .file = set_.next_file(), .at = latest_clock(rings_)};
+    Job job{.event = event, .asked = asked};
     add(trigger->armed.counters.fired);
     add(trigger->armed.counters.waiting);
-    if (!enqueue({.event = event, .asked = asked})) {
+    if (!enqueue(std::move(job))) {
         throw std::runtime_error(fmt::format("{} files wait already", kMostWaiting));
     }
     spdlog::info("trigger {}: file {} for {}{}", name, event.file, asked.who,

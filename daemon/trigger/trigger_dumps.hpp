@@ -56,8 +56,8 @@ public:
     /// Starts the thread that takes events.
     /// @errors  std::system_error
     void start();
-    /// When no input thread runs any more: writes what waits from what is in the rings now, as long
-    /// as kEndPatience allows, and ends the threads.
+    /// When no input thread runs any more: writes what waits from what is in the rings now, and
+    /// ends the threads. No file is begun after kEndPatience.
     void end() noexcept;
 
     /// Fires a trigger by hand, however often it has fired.
@@ -91,7 +91,7 @@ private:
     void write(const Job& job) noexcept;
     void write_file(const Job& job, Trigger& trigger);
     [[nodiscard]] static DumpRequest request_for(const Job& job, const TriggerOptions& options);
-    [[nodiscard]] bool may_go_on(bool has_waited) const;
+    [[nodiscard]] bool has_time() const;
 
     TriggerSet& set_;
     std::vector<DumpQueue> rings_;

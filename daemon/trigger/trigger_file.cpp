@@ -8,16 +8,19 @@
 namespace tributary {
 
 bool TriggerFile::write(std::span<const std::byte> octets) {
-    const std::uint64_t before = file_.octets();
     file_.write(std::string_view(reinterpret_cast<const char*>(octets.data()), octets.size()));
-    trigger_.files.add_written(file_.octets() - before);
     return file_.error() == 0;
 }
 
 bool TriggerFile::has_room() {
+    const std::uint64_t needed = file_.octets() + kMostAtATime;
+    if (needed <= room_) {
+        return true;
+    }
     std::uint64_t removed = 0;
-    const bool has_room = trigger_.files.make_room(kMostAtATime, removed);
+    const bool has_room = trigger_.files.give_room(needed - room_, removed);
     add(trigger_.armed.counters.removed, removed);
+    room_ = has_room ? needed : room_;
     return has_room;
 }
 
@@ -32,8 +35,7 @@ void TriggerFile::finish(bool is_written, bool ended_early) {
         TriggerSet::count_failure(trigger_, file_.error(), path_);
         return;
     }
-    kept_ = file_.octets();
-    trigger_.files.keep(number_, kept_);
+    trigger_.files.keep(number_, file_.octets());
     TriggerCounters& counters = trigger_.armed.counters;
     add(counters.packets, content_.packets);
     add(counters.octets, content_.octets);

@@ -31,13 +31,13 @@ public:
         : trigger_(trigger), number_(number), path_(trigger.files.path_of(number)), file_(path_) {}
     TriggerFile(const TriggerFile&) = delete;
     TriggerFile& operator=(const TriggerFile&) = delete;
-    ~TriggerFile() { trigger_.files.forget(file_.octets() - kept_); }
+    ~TriggerFile() { trigger_.files.take_back(room_); }
 
     /// An errno; 0: all is well.
     [[nodiscard]] int error() const noexcept { return file_.error(); }
     /// @return  false: see error()
     bool write(std::span<const std::byte> octets);
-    /// Whether kMostAtATime may be added: older files make room.
+    /// Whether kMostAtATime may be added: older files make room. Asked before the first octet, too.
     [[nodiscard]] bool has_room();
     /// Notes what it has in it, or part of that.
     void count(const Content& content) noexcept;
@@ -53,7 +53,7 @@ private:
     std::string path_;
     WholeFile file_;
     Content content_;
-    std::uint64_t kept_ = 0;  ///< octets, once it is whole
+    std::uint64_t room_ = 0;  ///< octets that it may have
 };
 
 }  // namespace tributary

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/trigger/trigger_files.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -82,9 +84,20 @@ std::string trigger_directory(const std::string& option) {
     return std::string(directories.substr(0, directories.find(':'))) + "/triggers";
 }
 
+LockedDirectory::LockedDirectory(const std::string& path) {
+    make_directory(path);
+    directory_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory_) {
+        refuse(path, std::generic_category().message(errno));
+    }
+    // A file system without locks has none to refuse.
+    if (::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        refuse(path, "another process writes files of triggers there");
+    }
+}
+
 TriggerFiles::TriggerFiles(std::string directory, std::string name, std::uint64_t most_octets)
     : directory_(std::move(directory)), name_(std::move(name)), most_octets_(most_octets) {
-    make_directory(directory_);
     find();
 }
 
@@ -122,33 +135,31 @@ std::string TriggerFiles::path_of(std::uint32_t number) const {
     return fmt::format("{}/{}-{:06}{}", directory_, name_, number, kEnding);
 }
 
-bool TriggerFiles::make_room(std::uint64_t octets, std::uint64_t& removed) {
+bool TriggerFiles::give_room(std::uint64_t octets, std::uint64_t& removed) {
     const std::lock_guard lock(mutex_);
-    while (octets_ + being_written_ + octets > most_octets_ && !files_.empty()) {
+    while (octets_ + given_ + octets > most_octets_ && !files_.empty()) {
         const auto oldest = files_.begin();
-        static_cast<void>(::unlink(path_of(oldest->first).c_str()) == 0);  // or it is gone already
+        if (::unlink(path_of(oldest->first).c_str()) != 0 && errno != ENOENT) {
+            return false;
+        }
         octets_ -= oldest->second;
         files_.erase(oldest);
         ++removed;
     }
-    return octets_ + being_written_ + octets <= most_octets_;
+    const bool has_room = octets_ + given_ + octets <= most_octets_;
+    given_ += has_room ? octets : 0;
+    return has_room;
 }
 
-void TriggerFiles::add_written(std::uint64_t octets) {
+void TriggerFiles::take_back(std::uint64_t octets) noexcept {
     const std::lock_guard lock(mutex_);
-    being_written_ += octets;
+    given_ -= octets;
 }
 
 void TriggerFiles::keep(std::uint32_t number, std::uint64_t octets) {
     const std::lock_guard lock(mutex_);
-    being_written_ -= std::min(being_written_, octets);
     files_[number] = octets;
     octets_ += octets;
-}
-
-void TriggerFiles::forget(std::uint64_t octets) {
-    const std::lock_guard lock(mutex_);
-    being_written_ -= std::min(being_written_, octets);
 }
 
 }  // namespace tributary

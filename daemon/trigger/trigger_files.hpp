@@ -7,22 +7,38 @@
 #include <mutex>
 #include <string>
 
+#include "export/file_descriptor.hpp"
+
 namespace tributary {
 
 /// The directory that `auto` stands for: in that of systemd's StateDirectory, else
 /// /var/lib/tributary/triggers.
 [[nodiscard]] std::string trigger_directory(const std::string& option);
 
+/// A directory that this process alone writes files of triggers to, as long as the object lives.
+class LockedDirectory {
+public:
+    /// Makes the directory, for its owner alone, where it is not there.
+    ///
+    /// @errors  StartupError(73): the directory cannot be made, read or written to, or another
+    ///          process has locked it
+    explicit LockedDirectory(const std::string& path);
+
+private:
+    FileDescriptor directory_;
+};
+
 /// The files of one trigger, DIRECTORY/NAME-NUMBER.pcapng: bounded together, the oldest goes first.
 ///
 /// @thread  any, but for the constructor
 class TriggerFiles {
 public:
-    /// Makes the directory, for its owner alone, finds the files that are there, and removes those
-    /// that did not become whole before the former process ended.
+    /// Finds the files that are there, and removes those that did not become whole before the
+    /// former process ended.
     ///
+    /// @param directory    locked
     /// @param most_octets  of all files together
-    /// @errors             StartupError(73): the directory cannot be made, read or written to
+    /// @errors             StartupError(73): the directory cannot be read
     TriggerFiles(std::string directory, std::string name, std::uint64_t most_octets);
     TriggerFiles(const TriggerFiles&) = delete;
     TriggerFiles& operator=(const TriggerFiles&) = delete;
@@ -31,19 +47,17 @@ public:
     [[nodiscard]] std::uint32_t last() const;
     [[nodiscard]] std::string path_of(std::uint32_t number) const;
 
-    /// Makes room for so many more octets: removes the oldest files.
+    /// Gives a file that is being written room for so many more octets: removes the oldest files.
     ///
     /// @param removed  gets how many went
-    /// @return         false: files that are being written fill it
-    [[nodiscard]] bool make_room(std::uint64_t octets, std::uint64_t& removed);
-    /// A file that is being written has got so many more octets.
-    void add_written(std::uint64_t octets);
-    /// It is whole.
+    /// @return         false: files that are being written fill it, or one cannot be removed
+    [[nodiscard]] bool give_room(std::uint64_t octets, std::uint64_t& removed);
+    /// The room is not needed any more.
+    void take_back(std::uint64_t octets) noexcept;
+    /// A file is whole.
     ///
     /// @param octets  in all
     void keep(std::uint32_t number, std::uint64_t octets);
-    /// It is gone.
-    void forget(std::uint64_t octets);
 
 private:
     void find();
@@ -54,7 +68,7 @@ private:
     mutable std::mutex mutex_;
     std::map<std::uint32_t, std::uint64_t> files_;  ///< octets of those that are whole, by number
     std::uint64_t octets_ = 0;                      ///< of these
-    std::uint64_t being_written_ = 0;
+    std::uint64_t given_ = 0;                       ///< room of files that are being written
 };
 
 }  // namespace tributary

@@ -18,6 +18,8 @@ TriggerSet::TriggerSet(const std::vector<TriggerOptions>& triggers, TimestampUni
     : timestamps_(timestamps), when_full_(when_full) {
     std::uint32_t last = 0;
     for (const TriggerOptions& options : triggers) {
+        const std::string directory = trigger_directory(options.directory);
+        directories_.try_emplace(directory, directory);
         triggers_.push_back(std::make_unique<Trigger>(options, triggers_.size()));
         last = std::max(last, triggers_.back()->files.last());
     }
@@ -47,14 +49,15 @@ TriggerSet::Trigger* TriggerSet::find(const std::string& name) const noexcept {
 
 /// The events of all caches; nothing: without memory they wait.
 std::vector<std::shared_ptr<TriggerEvents>> TriggerSet::look_at_events() {
+    // One section: events that are added behind the copy would look like those of a cache that is
+    // gone.
+    const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<TriggerEvents>> all;
     try {
-        const std::lock_guard lock(mutex_);
         all = events_;
     } catch (const std::bad_alloc&) {
         return {};
     }
-    const std::lock_guard lock(mutex_);
     // Those of a cache that is gone are looked at for the last time.
     const auto is_here_alone = [](const auto& each) { return each.use_count() == 2; };
     std::erase_if(events_, is_here_alone);

@@ -57,6 +57,11 @@ public:
     [[nodiscard]] std::optional<std::vector<RecordPlace>> changing_places(
         const FlowCondition& condition) const;
 
+    /// Which elements a record has: two records of the same number have the same ones.
+    [[nodiscard]] std::size_t shape_of(const std::byte* record) const noexcept {
+        return shapes_.index_of(record);
+    }
+
     struct View {
         FlowView flow;
         const IpfixRecord& record;  ///< valid until the next call of view()

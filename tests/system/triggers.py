@@ -281,6 +281,16 @@ class Triggers(harness.TestCase):
         self.assertEqual(self.ended(daemon)["ttl"]["files"], 1)  # the end of the probe ends it as a whole file
         self.assertEqual(len(self.read(self.path_of("ttl", 1))), harness.DEMO_FRAMES)
 
+    def test_two_processes_do_not_share_a_directory(self):
+        daemon = self.probe(harness.DEMO_FRAMES, triggers=self.trigger(TTL.replace("> 3", "> 300"), after=600))
+        self.fire("ttl", "--last", "1h")
+        harness.wait_until(lambda: os.listdir(self.files) == ["ttl-000001.pcapng.part"], 20, "the file")
+        refused = self.tributaryd("--read", harness.DEMO, "--config", self.path("probe.yaml"), "--write", self.path("x.ipfix"),
+                                  expect=73)
+        self.assertIn("another process writes files of triggers there", refused.stderr)
+        self.assertEqual(os.listdir(self.files), ["ttl-000001.pcapng.part"])
+        self.assertEqual(self.ended(daemon)["ttl"]["files"], 1)
+
     def test_metrics(self):
         port = harness.free_port(socket.SOCK_STREAM)
         daemon = self.probe(conversation(1001, 20, lambda number: 64 - number), triggers=self.trigger(TTL),
@@ -350,6 +360,22 @@ class Triggers(harness.TestCase):
         files = sorted(int(re.search(r"-(\d+)\.", path).group(1)) for path in glob.glob(self.files + "/*"))
         self.assertEqual(files, list(range(1, len(files) + 1)))
         self.assertEqual(len(files), sum(each["files"] for each in account.values()))
+
+    def test_conditions_on_what_answers_bring(self):
+        there = [udp("192.0.2.1", "198.51.100.9", 5000, 53, b"%d" % number, number=number) for number in range(3)]
+        back = [udp("198.51.100.9", "192.0.2.1", 53, 5000, b"%d" % number, number=number) for number in range(3)]
+        sent = interleaved(there, back) + conversation(1001, 5)
+        account = self.offline(self.path("sent.pcap", capture_of(sent)), direction="biflow", triggers=self.trigger(
+            'name: answered, when: "reverseTcpControlBits = 0"'))["answered"]
+        self.assertEqual((account["fired"], account["packets"]), (1, 6))
+        self.assertEqual(list(self.marks()), [5000])
+
+    def test_files_of_captures_are_bounded(self):
+        trigger = self.trigger('name: big, when: "packets > 5", packets: all, rate: 1000/s', before=3600, after=3600)
+        account = self.offline(harness.DEMO, triggers=trigger.replace("}", ", max-size: 1MiB}"))["big"]
+        self.assertGreater(account["fired"], 5)
+        self.assertGreater(account["removed"] + account["suppressed_by_cause"]["busy"] + account["ended_early"], 0)
+        self.assertLessEqual(sum(os.path.getsize(path) for path in glob.glob(self.files + "/*")), 2**20)
 
     def test_a_scan_in_a_capture(self):
         scan, sent = self.scan()

@@ -31,6 +31,16 @@ TEST_CASE("RateLimit: so many at once, and then evenly", "[daemon][unit]") {
     CHECK(allowed(limit, kStart + 1h, 1s) == 6);
 }
 
+TEST_CASE("RateLimit: clocks of queues may differ", "[daemon][unit]") {
+    RateLimit limit({.files = 6, .period = 60s});
+    int count = 0;
+    for (Timestamp now = kStart; now < kStart + 10s; now += 100ms) {
+        count += limit.allow(now) ? 1 : 0;
+        count += limit.allow(now + 100s) ? 1 : 0;
+    }
+    CHECK(count == 7);
+}
+
 TEST_CASE("RateLimit: a clock that is set back does not stop it", "[daemon][unit]") {
     RateLimit limit({.files = 2, .period = 1h});
     CHECK(allowed(limit, kStart, 1s) == 2);

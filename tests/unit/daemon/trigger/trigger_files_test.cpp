@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -40,32 +41,47 @@ TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[da
     TriggerFiles files(directory.path(), "a", 1000);
     std::uint64_t removed = 0;
     for (std::uint32_t number = 1; number <= 3; ++number) {
-        CHECK(files.make_room(300, removed));
+        CHECK(files.give_room(300, removed));
         put(files.path_of(number), 300);
-        files.add_written(300);
         files.keep(number, 300);
+        files.take_back(300);
     }
     CHECK(removed == 0);
-    CHECK(files.make_room(300, removed));
+    CHECK(files.give_room(300, removed));
     CHECK(removed == 1);
     CHECK(directory.names() == std::vector<std::string>{"a-000002.pcapng", "a-000003.pcapng"});
-    files.add_written(900);
-    CHECK_FALSE(files.make_room(300, removed));
+    CHECK(files.give_room(600, removed));
     CHECK(removed == 3);
+    CHECK_FALSE(files.give_room(200, removed));
     CHECK(directory.names().empty());
-    files.forget(900);
-    CHECK(files.make_room(1000, removed));
-    CHECK_FALSE(files.make_room(1001, removed));
+    files.take_back(900);
+    CHECK(files.give_room(1000, removed));
+    CHECK_FALSE(files.give_room(1, removed));
 }
 
-TEST_CASE("TriggerFiles: makes a directory for its owner alone, or says why not",
+TEST_CASE("TriggerFiles: a file that cannot be removed stays in the account", "[daemon][unit]") {
+    const TemporaryDirectory directory;
+    std::filesystem::create_directories(directory / "a-000001.pcapng" / "in-the-way");
+    TriggerFiles files(directory.path(), "a", 1000);
+    files.keep(1, 800);
+    std::uint64_t removed = 0;
+    CHECK_FALSE(files.give_room(300, removed));
+    CHECK(removed == 0);
+    CHECK(files.give_room(200, removed));
+}
+
+TEST_CASE("LockedDirectory: makes a directory for its owner alone, or says why not",
           "[daemon][unit]") {
     const TemporaryDirectory directory;
     const std::string path = directory / "one" / "two";
-    const TriggerFiles files(path, "a", 1000);
-    struct stat status {};
-    REQUIRE(::stat(path.c_str(), &status) == 0);
-    CHECK((status.st_mode & 0777U) == 0700U);
+    {
+        const LockedDirectory locked(path);
+        struct stat status {};
+        REQUIRE(::stat(path.c_str(), &status) == 0);
+        CHECK((status.st_mode & 0777U) == 0700U);
+        CHECK_THROWS_AS(LockedDirectory(path), StartupError);
+    }
+    CHECK_NOTHROW(LockedDirectory(path));
     put(directory / "file", 1);
-    CHECK_THROWS_AS(TriggerFiles(directory / "file", "a", 1000), StartupError);
+    CHECK_THROWS_AS(LockedDirectory(directory / "file"), StartupError);
 }
