@@ -14,8 +14,9 @@
 
 namespace tributary {
 
-/// The ring of a declared table from one input thread to another, or to itself: rte_ring with one
-/// producer and one consumer, and slots of a size that is known at run time. It needs no EAL.
+/// A ring of slots whose size is known at run time: rte_ring with one producer and one consumer.
+/// Extracts of packets go through it between input threads, and events of triggers. It needs no
+/// EAL.
 class ExtractRing {
 public:
     /// @param slot_octets  a multiple of 8

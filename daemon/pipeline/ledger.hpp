@@ -205,7 +205,7 @@ struct DumpLedger {
 ///     fired = suppressed (by cause) + files + waiting
 struct TriggerLedger {
     std::string name{};
-    std::uint64_t fired{};        ///< a record began to match, or somebody asked
+    std::uint64_t fired{};        ///< by records that began to match, and by `tributary trigger`
     NamedCounts suppressed{};     ///< nothing was written
     std::uint64_t files{};        ///< that are whole
     std::uint64_t waiting{};      ///< files that are not written yet, or being written

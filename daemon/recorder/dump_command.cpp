@@ -22,10 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-Timestamp::duration duration_of(double seconds) {
-    return std::chrono::duration_cast<Timestamp::duration>(std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
 
 double seconds_in(const json& object, const char* command, const char* key) {
@@ -39,6 +35,10 @@ double seconds_in(const json& object, const char* command, const char* key) {
                                              key, DumpArguments::kMostSeconds));
     }
     return number;
+}
+
+Timestamp::duration duration_of(double seconds) {
+    return std::chrono::duration_cast<Timestamp::duration>(std::chrono::duration<double>(seconds));
 }
 
 std::string user_text(const ControlReply& reply) {

@@ -34,6 +34,8 @@ struct DumpArguments {
 /// Seconds in the arguments of a command; 0 where there are none.
 /// @errors  std::runtime_error
 [[nodiscard]] double seconds_in(const nlohmann::json& object, const char* command, const char* key);
+/// @param seconds  up to DumpArguments::kMostSeconds
+[[nodiscard]] Timestamp::duration duration_of(double seconds);
 /// Who has sent a command, for the log.
 [[nodiscard]] std::string user_text(const ControlReply& reply);
 

@@ -11,7 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kFlushedAtATime = std::size_t{256} << 10U;
 constexpr std::chrono::milliseconds kPause{5};
 
 double seconds_of(Timestamp time) {

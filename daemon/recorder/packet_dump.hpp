@@ -99,6 +99,8 @@ struct DumpSurroundings {
 class PacketDump {
 public:
     static constexpr std::chrono::milliseconds kPatience{200};
+    /// Octets of a file after which they are handed over.
+    static constexpr std::size_t kFlushedAtATime = std::size_t{256} << 10U;
 
     /// @param queues  their rings outlive the dump
     /// @errors        std::bad_alloc

@@ -60,8 +60,8 @@ struct TableQueueParts {
     std::optional<unsigned> numa_node{};  ///< of cache and ring
     PageUse pages = PageUse::live;
     WhenRingFull when_ring_full = WhenRingFull::refuse;
-    /// Looks at the table's flows; nullptr: nobody does. The table's flows can be held. It outlives
-    /// the queue.
+    /// Is shown each packet's flow; nullptr: there is none. With one, the table has `flow_holders`.
+    /// It outlives the queue.
     FlowWatcher* watcher = nullptr;
 };
 

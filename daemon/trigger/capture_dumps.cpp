@@ -31,8 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kFlushedAtATime = std::size_t{256} << 10U;
-static_assert(kFlushedAtATime < TriggerFile::kMostAtATime);
+static_assert(PacketDump::kFlushedAtATime < TriggerFile::kMostAtATime);
 
 /// A frame, with its fields if it is metered.
 struct ReadFrame {
@@ -83,7 +82,7 @@ public:
                            {.queue = 0, .rss_hash = hash});
         content_.packets += 1;
         content_.octets += frame.view.captured.size();
-        if (blocks_.octets().size() >= kFlushedAtATime) {
+        if (blocks_.octets().size() >= PacketDump::kFlushedAtATime) {
             flush();
             is_full_ = !file_.has_room();
             has_ended_ = is_full_ || !is_written_;

@@ -38,7 +38,7 @@ public:
         std::function<bool()> is_interrupted;  ///< whether a signal ends the run
     };
 
-    /// @param parts  what it points to outlives this
+    /// @param parts  set, flows and filter outlive the object
     /// @errors       StartupError(64): a capture can be read once only; std::system_error
     explicit CaptureDumps(Parts parts);
     CaptureDumps(const CaptureDumps&) = delete;

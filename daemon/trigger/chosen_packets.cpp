@@ -120,8 +120,9 @@ bool ChosenPackets::is_of_flow(const PacketView& packet,
     return may_be_answer && is_equal(identity);
 }
 
-/// Whether a later fragment, of which nothing tells the ports any more, is of the flow: its hash is
-/// that of the flow, so that the input thread knew them.
+/// Whether a later fragment belongs to the flow, for one whose first fragment is not in the ring,
+/// so that its ports are not known here. The caller has compared the hash, for which the input
+/// thread had the ports.
 bool ChosenPackets::is_fragment_of_flow(const PacketView& packet,
                                         const PacketFields& fields) const noexcept {
     FlowIdentity identity = identity_of(packet, fields);

@@ -62,7 +62,7 @@ private:
     std::optional<std::uint32_t> flow_hash_;
     mutable std::deque<PacketFilter> filters_;  ///< select() counts nothing, and is not const
     std::optional<FragmentTable> fragments_;
-    FragmentCounters fragment_counters_;  ///< that nobody reads
+    FragmentCounters fragment_counters_;  ///< FragmentTable needs some; they are in no ledger
 };
 
 }  // namespace tributary

@@ -17,7 +17,7 @@ namespace tributary {
 struct FlowIdentity {
     FlowKey key{};
     TunnelGroup tunnel{};  ///< where the tunnel is in the key
-    /// Of a declared key, what it has beyond FlowKey.
+    /// Of a declared table: the fields of its key that FlowKey lacks, as KeyExtractor writes them.
     alignas(8) std::array<std::byte, KeyExtractor::kMostOctets> octets{};
 };
 

@@ -85,6 +85,7 @@ private:
     bool depends_on_end_ = false;
     RunningFlows* flows_ = nullptr;
     std::optional<HolderId> holder_;
+    /// Counts attach(). A flow whose state has another number was held by an earlier holder.
     std::uint8_t attachment_ = 0;
     NumaMemory memory_;
     std::span<TriggerState> states_;  ///< of each entry
