@@ -117,8 +117,7 @@ public:
         counts.move_to(counters_, last);
     }
 
-    /// account(), and calls `after` with each packet as soon as it is accounted, and whether it
-    /// began its flow.
+    /// account(), and calls `after` with each packet as soon as it is accounted.
     ///
     /// @cost  of account(), and counters are written for each packet
     template <RecordSink<Record> Sink, class After>
@@ -138,7 +137,7 @@ public:
                 account(one.front(), counts, sink);
                 counts.move_to(counters_, one.data() + 1);
             }
-            after(one.front(), (begun_ >> place & 1U) != 0);
+            after(one.front());
         }
     }
 

@@ -29,7 +29,7 @@ public:
           parts_(parts) {}
 
     /// Where a later step of the start fails, no drain() comes.
-    ~SizedQueueWorker() override { loop_.detach_stages(); }
+    ~SizedQueueWorker() override { loop_.detach_all(); }
 
     void call_stages(StageList stages) override {
         const SetStages command = prepare(stages);

@@ -49,25 +49,15 @@ FlowTriggers::FlowTriggers(std::shared_ptr<TriggerEvents> events,
 
 void FlowTriggers::attach(RunningFlows& flows) noexcept {
     flows_ = &flows;
-    holder_ = flows.add_holder(*this);
-    ++attachment_;
-    attachment_ = std::max<std::uint8_t>(attachment_, 1);  // 0: in none
+    static_cast<void>(flows.add_holder(*this));  // there is room for a watcher's
 }
 
-void FlowTriggers::on_packet(const KeyedPacket& packet, bool begins) noexcept {
+void FlowTriggers::on_packet(const KeyedPacket& packet) noexcept {
     const std::optional<FlowHandle> flow = flows_->flow_of(packet);
     if (!flow) {
         return;
     }
     TriggerState& state = states_[flow->entry];
-    if (begins) {
-        state = {};
-    }
-    if (state.attachment != attachment_ && holder_) {
-        // A flow that began before this was attached is not held by itself.
-        static_cast<void>(flows_->hold(*flow, *holder_));
-        state.attachment = attachment_;
-    }
     if (state.fired != all_) {
         constexpr bool kAtEnd = false;
         look(state, flows_->record_of(*flow), packet.packet->seen_at, kAtEnd);
@@ -84,7 +74,7 @@ void FlowTriggers::record_ends(FlowHandle flow, FlowEndReason /*reason*/,
     if (state.file != 0) {
         mark(state.file, record);
     }
-    state = {.attachment = state.attachment};  // the flow's next record is tested anew
+    state = {};  // the flow's next record is tested anew
 }
 
 /// Tests a record, if what matters of it has changed.

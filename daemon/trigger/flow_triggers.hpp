@@ -51,7 +51,7 @@ public:
 
     void attach(RunningFlows& flows) noexcept override;
     void detach() noexcept override { flows_ = nullptr; }
-    void on_packet(const KeyedPacket& packet, bool begins) noexcept override;
+    void on_packet(const KeyedPacket& packet) noexcept override;
 
 private:
     struct Condition {
@@ -84,9 +84,6 @@ private:
     std::optional<std::vector<RecordPlace>> places_;
     bool depends_on_end_ = false;
     RunningFlows* flows_ = nullptr;
-    std::optional<HolderId> holder_;
-    /// Counts attach(). A flow whose state has another number was held by an earlier holder.
-    std::uint8_t attachment_ = 0;
     NumaMemory memory_;
     std::span<TriggerState> states_;  ///< of each entry
 };

@@ -11,13 +11,11 @@ namespace tributary {
 /// Has the triggers of the main table look at the flows of a queue.
 class TriggerStage final : public BurstStage {
 public:
-    /// @param watcher  outlives the stage: what it knows of flows stays when other stages follow
+    /// @param watcher  outlives the queue, and with it the stage
     explicit TriggerStage(FlowWatcher& watcher)
         : BurstStage({.name = "triggers", .order = StageOrder::triggers, .flows = true}),
           watcher_(watcher) {}
 
-    void attach(RunningFlows& flows) noexcept override { watcher_.attach(flows); }
-    void detach() noexcept override { watcher_.detach(); }
     [[nodiscard]] FlowWatcher* watcher() noexcept override { return &watcher_; }
     void on_burst(FrameBurst& /*burst*/,
                   std::span<const KeyedPacket> /*packets*/) noexcept override {}

@@ -13,7 +13,6 @@ struct TriggerState {
     std::uint32_t file{};    ///< 0: no trigger had one written
     std::uint16_t fired{};   ///< a bit for each trigger
     bool is_tested{};
-    std::uint8_t attachment{};  ///< of FlowTriggers, in which the flow is held
 };
 
 /// Octets that triggers take for the flows of one cache.

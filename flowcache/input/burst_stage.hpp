@@ -49,13 +49,14 @@ public:
 
     [[nodiscard]] const StageNeeds& needs() const noexcept { return needs_; }
 
-    /// Called once before the first burst, if the stage needs flows. It may add a holder.
+    /// Called once before the first burst, if the stage needs flows and has no watcher(). It may
+    /// add a holder.
     ///
     /// @param flows  valid until detach()
     /// @thread       the input thread, between two bursts; main, before the first one
     virtual void attach(RunningFlows& /*flows*/) noexcept {}
-    /// Called once after the last burst, if the stage needs flows: other stages follow, or all
-    /// flows have ended. Then its holder is removed, and gets no notice of the flows that it still
+    /// Called once after the last burst, where attach() was: other stages follow, or all flows have
+    /// ended. Then its holder is removed, and gets no notice of the flows that it still
     /// holds.
     ///
     /// @thread  the input thread, between two bursts; main, if the queue never runs
@@ -68,10 +69,11 @@ public:
     /// @thread         the input thread: nothing may allocate, lock, throw, log or make a system
     ///                 call; time is that of the burst
     virtual void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept = 0;
-    /// What looks at the queue's main cache after each packet, beside the stage; asked when the
-    /// stage is attached. At most one stage of a queue has one.
+    /// What looks at the queue's main cache after each packet; the stage needs flows for it. It is
+    /// attached instead of the stage, and stays attached where stages follow of which one has the
+    /// same. At most one stage of a queue has one.
     ///
-    /// @return  nullptr: nothing does
+    /// @return  nullptr: nothing does. Always the same
     [[nodiscard]] virtual FlowWatcher* watcher() noexcept { return nullptr; }
     /// Whether the next burst should come at once, also an empty one: the stage has ended flows,
     /// after which more may be due, or its records wait. Called once after each burst.

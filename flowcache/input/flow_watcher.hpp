@@ -20,16 +20,14 @@ public:
     FlowWatcher& operator=(const FlowWatcher&) = delete;
     virtual ~FlowWatcher() = default;
 
-    /// Called before the first packet. It may add a holder.
+    /// Called before the first packet. It may add one holder.
     ///
     /// @param flows  valid until detach()
     virtual void attach(RunningFlows& flows) noexcept = 0;
     /// Called after the last packet. Its holder is removed, and gets no further notice.
     virtual void detach() noexcept = 0;
     /// Called when a packet was accounted, and none behind it.
-    ///
-    /// @param begins  it began its flow
-    virtual void on_packet(const KeyedPacket& packet, bool begins) noexcept = 0;
+    virtual void on_packet(const KeyedPacket& packet) noexcept = 0;
 };
 
 /// Accounts packets in a cache, and shows each to a watcher.
@@ -42,9 +40,8 @@ void account_watched(Cache& cache, std::span<KeyedPacket> packets, Sink& sink,
         cache.account(packets, sink);
         return;
     }
-    cache.account_each(packets, sink, [watcher](const KeyedPacket& packet, bool begins) {
-        watcher->on_packet(packet, begins);
-    });
+    cache.account_each(packets, sink,
+                       [watcher](const KeyedPacket& packet) { watcher->on_packet(packet); });
 }
 
 }  // namespace tributary

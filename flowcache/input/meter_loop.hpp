@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -47,7 +48,8 @@ public:
           cache_(cache),
           sink_(sink),
           clock_(clock),
-          flows_(cache) {}
+          flows_(cache),
+          watched_(cache) {}
 
     /// One burst, start to finish: receive, filter and parse; account; stages; release; expire.
     ///
@@ -67,7 +69,8 @@ public:
     }
 
     /// From the next step() on these stages are called, in their order. They are attached here, and
-    /// those before them detached; what these held is let go.
+    /// those before them detached; what these held is let go. A FlowWatcher that old and new ones
+    /// have in common stays, with all that it holds.
     ///
     /// @param stages  outlive the loop, or its next set_stages(). At most
     ///                RunningFlows::kMostHolders of them need flows, and then the cache's flows can
@@ -76,18 +79,23 @@ public:
     ///                and flows are still marked as theirs. Call it again
     /// @thread        the one that calls step(), or before the first one
     [[nodiscard]] bool set_stages(StageSpan stages) noexcept {
-        const std::size_t holders = need_flows(stages);
-        if (!cache_.make_room_for_holders(holders)) {
+        FlowWatcher* const watcher = watcher_of(stages);
+        const bool is_same = watcher == watcher_;
+        const auto attached = static_cast<std::size_t>(std::ranges::count_if(stages, is_attached));
+        const bool comes_watcher = watcher != nullptr && !is_same;
+        if (!cache_.make_room_for_holders(attached + (comes_watcher ? 1 : 0))) {
             return false;
         }
         detach_stages();
-        flows_.replace_holders(holders);
+        flows_.replace_holders(attached);
         stages_ = stages;
         for (const std::unique_ptr<BurstStage>& stage : stages_) {
-            if (stage->needs().flows) {
+            if (is_attached(stage)) {
                 stage->attach(flows_);
             }
-            watcher_ = stage->watcher() != nullptr ? stage->watcher() : watcher_;
+        }
+        if (!is_same) {
+            replace_watcher(watcher);
         }
         return true;
     }
@@ -109,23 +117,49 @@ public:
             is_through = stage->drain(clock_.read()) && is_through;
         }
         if (is_through) {
-            detach_stages();
+            detach_all();
         }
         return is_through;
     }
-    /// Detaches the stages, and calls none any more.
+    /// Detaches the stages and the watcher, and calls none any more.
+    void detach_all() noexcept {
+        detach_stages();
+        replace_watcher(nullptr);
+    }
+
+private:
+    [[nodiscard]] static FlowWatcher* watcher_of(StageSpan stages) noexcept {
+        for (const std::unique_ptr<BurstStage>& stage : stages) {
+            if (FlowWatcher* const watcher = stage->watcher(); watcher != nullptr) {
+                return watcher;
+            }
+        }
+        return nullptr;
+    }
+    /// Where a stage has a watcher, this is attached instead.
+    [[nodiscard]] static bool is_attached(const std::unique_ptr<BurstStage>& stage) noexcept {
+        return stage->needs().flows && stage->watcher() == nullptr;
+    }
     void detach_stages() noexcept {
         for (const std::unique_ptr<BurstStage>& stage : stages_) {
-            if (stage->needs().flows) {
+            if (is_attached(stage)) {
                 stage->detach();
             }
         }
         flows_.replace_holders(0);
         stages_ = {};
-        watcher_ = nullptr;
+    }
+    void replace_watcher(FlowWatcher* watcher) noexcept {
+        if (watcher_ != nullptr) {
+            watcher_->detach();
+        }
+        watched_.replace_holders(watcher != nullptr ? 1 : 0);
+        watcher_ = watcher;
+        if (watcher_ != nullptr) {
+            watcher_->attach(watched_);
+        }
     }
 
-private:
     KeyedBurst keyed_;
     StageSpan stages_;
     PacketReader& reader_;
@@ -134,6 +168,7 @@ private:
     PublishedClock& clock_;
     FlowWatcher* watcher_ = nullptr;  ///< of a stage
     CacheFlows<Cache> flows_;         ///< for the stages
+    CacheFlows<Cache> watched_;       ///< for the watcher, which may outlive them
 };
 
 }  // namespace tributary

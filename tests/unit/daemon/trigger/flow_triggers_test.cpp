@@ -39,9 +39,6 @@ public:
             events_, pointers_, numbers_, TimestampUnit::milliseconds,
             CachePlace{
                 .entries = harness.cache.capacity(), .numa_node = {}, .pages = PageUse::offline});
-        attach();
-    }
-    void attach() {
         flows_.replace_holders(1);
         triggers_->attach(flows_);
     }
@@ -185,18 +182,6 @@ TEST_CASE("FlowTriggers: several conditions, a rate, and a ring that is full", "
         CHECK(read(watched.armed[0]->counters.waiting) == TriggerEvents::kRoom);
         CHECK(watched.fired().size() == TriggerEvents::kRoom);
     }
-}
-
-TEST_CASE("FlowTriggers: flows that began before it was attached anew are tested, and marked",
-          "[daemon][unit]") {
-    Watched watched({"packets >= 3"});
-    watched.packet(flow_packet(1), at_ms(0));
-    watched.attach();
-    watched.packet(flow_packet(1), at_ms(1));
-    watched.packet(flow_packet(1), at_ms(2));
-    CHECK(watched.fired().size() == 1);
-    watched.harness.expire(at_ms(60'000));
-    CHECK(watched.mark() == 1);
 }
 
 TEST_CASE("FlowTriggers: a condition that the records do not fit is refused", "[daemon][unit]") {

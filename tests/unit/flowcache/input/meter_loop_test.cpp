@@ -298,3 +298,122 @@ TEST_CASE("MeterLoop: stages that need flows are attached and detached, once, wi
     CHECK(third.held() == 0);
     CHECK(first.followers.front()->record_ends == 0);  // it held them until others followed
 }
+
+namespace {
+
+/// Holds all flows, and counts what it is told.
+class CountingWatcher final : public FlowWatcher, FlowHolder {
+public:
+    void attach(RunningFlows& flows) noexcept override {
+        ++attached;
+        is_added = flows.add_holder(*this).has_value();
+    }
+    void detach() noexcept override { ++detached; }
+    void on_packet(const KeyedPacket& /*packet*/) noexcept override { ++packets; }
+
+    int attached = 0;
+    int detached = 0;
+    bool is_added = false;
+    std::uint64_t packets = 0;
+    std::uint64_t flows_ended = 0;
+
+private:
+    [[nodiscard]] bool holds_all() const noexcept override { return true; }
+    void record_ended(FlowHandle /*flow*/, FlowEndReason /*reason*/,
+                      std::span<const std::byte> /*record*/) noexcept override {}
+    void flow_ended(FlowHandle /*flow*/, FlowEndReason /*reason*/) noexcept override {
+        ++flows_ended;
+    }
+};
+
+/// Has a watcher, and may not be attached itself.
+class WatchedStage final : public BurstStage {
+public:
+    explicit WatchedStage(FlowWatcher& watcher)
+        : BurstStage({.name = "watched", .order = StageOrder::triggers, .flows = true}),
+          watcher_(watcher) {}
+    [[nodiscard]] FlowWatcher* watcher() noexcept override { return &watcher_; }
+    void attach(RunningFlows& /*flows*/) noexcept override {
+        FAIL_CHECK("its watcher is attached");
+    }
+    void detach() noexcept override { FAIL_CHECK("its watcher is detached"); }
+    void on_burst(FrameBurst& /*burst*/,
+                  std::span<const KeyedPacket> /*packets*/) noexcept override {}
+
+private:
+    FlowWatcher& watcher_;
+};
+
+/// A watched stage, and as many others as may need flows beside it.
+struct WatchedStages {
+    WatchedStages(FlowWatcher& watcher, std::size_t entries) {
+        std::vector<std::unique_ptr<BurstStage>> made;
+        for (std::size_t n = 1; n < RunningFlows::kMostHolders; ++n) {
+            followers.push_back(std::make_unique<FlowFollower>(1, entries));
+            made.push_back(std::make_unique<FollowingStage>(*followers.back()));
+        }
+        made.push_back(std::make_unique<WatchedStage>(watcher));
+        list = StageList(std::move(made));
+    }
+
+    std::vector<std::unique_ptr<FlowFollower>> followers;
+    StageList list;
+};
+
+}  // namespace
+
+TEST_CASE("MeterLoop: a watcher goes on with the flows that it holds when other stages follow",
+          "[flowcache][unit]") {
+    constexpr std::uint32_t kFlows = 64;
+    Fixture fixture({.max_flows = kFlows, .flow_holders = true});
+    CountingWatcher watcher;
+    CountingWatcher other;
+    const WatchedStages first(watcher, kFlows);
+    const WatchedStages second(watcher, kFlows);
+    const WatchedStages third(other, kFlows);
+    const auto udp = [](std::uint16_t port) { return ethernet().ipv4().udp(port, 53).build(); };
+    const std::vector<Frame> frames{udp(1), udp(2), udp(3)};
+    const auto step = [&](const Frame& frame) {
+        fixture.source.add_burst({seen(frame, at_ms(5000))});
+        fixture.worker.step();
+    };
+
+    REQUIRE(fixture.worker.set_stages(first.list.stages()));
+    CHECK(watcher.is_added);
+    step(frames[0]);
+    REQUIRE(fixture.worker.set_stages(second.list.stages()));
+    step(frames[1]);
+    CHECK(watcher.attached == 1);
+    CHECK(watcher.detached == 0);
+    CHECK(watcher.packets == 2);
+
+    SECTION("to the end") {
+        CHECK(fixture.worker.drain());
+        CHECK(watcher.flows_ended == 2);  // also the one that began before the second stages
+        CHECK(watcher.detached == 1);
+    }
+    SECTION("until another one takes its place") {
+        while (!fixture.worker.set_stages(third.list.stages())) {
+            fixture.worker.step();
+        }
+        CHECK(watcher.detached == 1);
+        CHECK(other.is_added);
+        step(frames[2]);
+        CHECK(watcher.packets == 2);
+        CHECK(other.packets == 1);
+        CHECK(fixture.worker.drain());
+        CHECK(watcher.flows_ended == 0);
+        CHECK(other.flows_ended == 1);  // those that ran before its time are not held
+        CHECK(other.detached == 1);
+    }
+    SECTION("until no stage has one") {
+        while (!fixture.worker.set_stages({})) {
+            fixture.worker.step();
+        }
+        CHECK(watcher.detached == 1);
+        step(frames[2]);
+        CHECK(watcher.packets == 2);
+        CHECK(fixture.worker.drain());
+        CHECK(watcher.flows_ended == 0);
+    }
+}
