@@ -90,8 +90,8 @@ class TestCase(unittest.TestCase):
     @staticmethod
     def for_setting(captures, setting, settings):
         """Those of captures that are judged in one of several settings: the small ones in each, the large ones in one each, in
-        turn, unless $TRIBUTARY_LONG is set."""
-        large = [capture for capture in captures if os.path.getsize(capture) > 2**18 and not LONG]
+        turn, and so all under sanitizers, unless $TRIBUTARY_LONG is set."""
+        large = [capture for capture in captures if (os.path.getsize(capture) > 2**18 or SANITIZED) and not LONG]
         return [capture for capture in captures if capture not in large or large.index(capture) % settings == setting]
 
     def check_captures(self, captures, difference):

@@ -105,8 +105,8 @@ def captures_in(folder):
 
 
 class Captures(harness.TestCase):
-    """Every capture (under sanitizers: except the largest): the same records and ledger both ways. Small captures are
-    judged in each setting, large ones in one setting each, and in all of them with $TRIBUTARY_LONG."""
+    """Every capture (under sanitizers: except the largest): the same records and ledger both ways, in the settings of
+    for_setting()."""
 
     def check(self, number):
         captures = [harness.DEMO, *captures_in(PCAPS)]

@@ -30,7 +30,8 @@ void send(CacheHarness<>& harness, std::uint32_t from, std::uint32_t count, Time
 
 }  // namespace
 
-TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flowcache][unit]") {
+TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets",
+          "[flowcache][unit][many]") {
     constexpr std::uint32_t kMaxFlows = 10'000;
     constexpr std::uint32_t kLongLived = 1000;
     constexpr std::uint32_t kFlood = 500'000;
@@ -67,7 +68,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood of single packets", "[flo
 }
 
 TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many active timeouts",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     constexpr std::uint32_t kMaxFlows = 10'000;
     constexpr std::uint32_t kLongLived = 100;
     const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
@@ -101,7 +102,7 @@ TEST_CASE("FlowCache: long-lived flows outlive a flood that goes on for many act
 }
 
 TEST_CASE("FlowCache: a large cache holds max_flows of ever new flows without evicting one",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     // 20 000 flows a second that live for one second each, and expiry that never comes by: only the
     // packets that need entries find what is due.
     constexpr std::uint32_t kPerSecond = 20'000;
@@ -192,7 +193,7 @@ TEST_CASE("FlowCache: an entry between records makes room wherever it lies", "[f
 }
 
 TEST_CASE("FlowCache: many flows of one second leave spread over half a second",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     constexpr std::uint32_t kFlows = 100'000;
     CacheHarness<> harness({.max_flows = 200'000, .idle_timeout = 10s, .active_timeout = 60s});
     const Timestamp start = at_ms(1'700'000'000'000);

@@ -277,7 +277,7 @@ TEST_CASE("FlowHasher: flows that meet in a bucket under one seed part under ano
 }
 
 TEST_CASE("FlowHasher: each bit of a key flips each bit of the hash for half of keys and seeds",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     std::mt19937_64 seeds(2);
     const auto flips = flips_by_bit([&seeds] { return FlowHasher(seeds()); });
     for (std::size_t bit = 0; bit < flips.size(); ++bit) {
@@ -287,7 +287,7 @@ TEST_CASE("FlowHasher: each bit of a key flips each bit of the hash for half of 
 }
 
 TEST_CASE("FlowHasher: under one seed addresses, ports and VLAN flip each bit for half of the keys",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     // Not so the interface, behind which there is but one multiplication, by the same factor for
     // all keys. One queue has one interface.
     const FlowHasher hasher(GENERATE(1U, 2U, 3U));
@@ -300,7 +300,7 @@ TEST_CASE("FlowHasher: under one seed addresses, ports and VLAN flip each bit fo
 
 TEST_CASE(
     "FlowHasher: each bit of octets behind one key flips each bit of the hash for half of them",
-    "[flowcache][unit]") {
+    "[flowcache][unit][many]") {
     const std::size_t words = GENERATE(1U, 2U, 3U, 4U, 16U);
     const FlowHasher hasher(GENERATE(1U, 2U));
     std::mt19937_64 random(3);
@@ -327,7 +327,7 @@ TEST_CASE(
 }
 
 TEST_CASE("FlowHasher: flows in a row lie in the index as if thrown at random",
-          "[flowcache][unit]") {
+          "[flowcache][unit][many]") {
     const std::uint64_t seed = GENERATE(0U, 1U, 2U, 3U, 4U, 0xFFFF'FFFF'FFFF'FFFFU);
     for (const Pattern& pattern : kPatterns) {
         INFO(pattern.name << ", seed " << seed);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clang++ beside this file precompiles: headers of others that many sources include, and that take long to parse.
 // Not <filesystem>, whose std::quoted is found where a source has a function of that name for itself.
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <random>
