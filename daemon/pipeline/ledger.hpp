@@ -12,8 +12,8 @@
 
 #include "export/lost_numbers.hpp"
 #include "export/metering_process.hpp"
+#include "flowcache/input/input_counters.hpp"
 #include "flowcache/input/kept_packet.hpp"
-#include "flowcache/input/packet_reader.hpp"
 #include "flowcache/record/cache_counters.hpp"
 #include "parsers/units.hpp"
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/pipeline/collector_rows.hpp"
 #include "daemon/pipeline/idle_back_off.hpp"
 #include "daemon/pipeline/last_bursts.hpp"
-#include "daemon/pipeline/ledger_rows.hpp"
 #include "daemon/pipeline/round_timer.hpp"
 #include "export/memory_reserve.hpp"
 

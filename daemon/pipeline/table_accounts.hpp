@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/pipeline/collector_rows.hpp"
 #include "daemon/pipeline/ledger.hpp"
-#include "daemon/pipeline/ledger_rows.hpp"
 #include "export/export_counters.hpp"
 #include "export/metering_process.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "daemon/base/frame_sink.hpp"
 #include "flowcache/input/frame_parser.hpp"
-#include "flowcache/input/packet_reader.hpp"
+#include "flowcache/input/input_counters.hpp"
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/record/counter.hpp"
 #include "parsers/packet.hpp"

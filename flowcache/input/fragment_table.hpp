@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "flowcache/input/packet_reader.hpp"
+#include "flowcache/input/input_counters.hpp"
 #include "flowcache/record/flow_hasher.hpp"
 #include "parsers/packet_fields.hpp"
 #include "parsers/units.hpp"

@@ -7,7 +7,7 @@
 
 #include "flowcache/input/fragment_table.hpp"
 #include "flowcache/input/frame_burst.hpp"
-#include "flowcache/input/packet_reader.hpp"
+#include "flowcache/input/input_counters.hpp"
 #include "flowcache/input/packet_selector.hpp"
 #include "flowcache/input/sampler.hpp"
 #include "parsers/packet.hpp"
