@@ -84,7 +84,7 @@ void FlowTriggers::look(TriggerState& state, std::span<const std::byte> record, 
         return;  // the flow is between two records
     }
     if (places_) {
-        const std::uint32_t digest = digest_of(record.data());
+        const std::uint32_t digest = digest_of(record.data(), *places_);
         const bool is_known = state.is_tested && digest == state.digest;
         state.digest = digest;
         state.is_tested = true;
@@ -125,12 +125,13 @@ void FlowTriggers::fire(const Condition& condition, TriggerState& state,
     }
 }
 
-std::uint32_t FlowTriggers::digest_of(const std::byte* record) const noexcept {
+std::uint32_t FlowTriggers::digest_of(const std::byte* record,
+                                      std::span<const RecordPlace> places) const noexcept {
     constexpr std::uint64_t kFactor = 0x9E37'79B9'7F4A'7C15;
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     constexpr unsigned kHalf = 32;
     std::uint64_t digest = viewer_.shape_of(record);  // a biflow may get the other direction's
-    for (const RecordPlace& place : *places_) {
+    for (const RecordPlace& place : places) {
         for (std::size_t at = 0; at < place.octets; at += kWord) {
             std::uint64_t word = 0;
             std::memcpy(&word, record + place.at + at,

@@ -72,7 +72,8 @@ private:
               bool is_at_end) noexcept;
     void fire(const Condition& condition, TriggerState& state, std::span<const std::byte> record,
               Timestamp at, bool is_at_end) noexcept;
-    [[nodiscard]] std::uint32_t digest_of(const std::byte* record) const noexcept;
+    [[nodiscard]] std::uint32_t digest_of(const std::byte* record,
+                                          std::span<const RecordPlace> places) const noexcept;
     void mark(std::uint32_t file, std::span<std::byte> record) const noexcept;
 
     std::shared_ptr<TriggerEvents> events_;

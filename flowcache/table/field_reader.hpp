@@ -132,16 +132,15 @@ public:
     PacketMask numbers(std::span<const PacketAtHand> packets, Take take) const noexcept {
         PacketMask with_field = 0;
         with_step([&](auto step) {
+            constexpr bool kIsOwn = step() >= Step::own_number1;
             const FieldReader reader = *this;  // which no store to a key can change
             PacketMask mask = 0;
             for (std::size_t index = 0; index < packets.size(); ++index) {
                 const Reading reading = reader.read<step()>(packets[index]);
                 take(index, reading.number);
-                if constexpr (step() >= Step::own_number1) {
-                    mask |= PacketMask{reading.is_there} << index;
-                }
+                mask |= PacketMask{kIsOwn && reading.is_there} << index;
             }
-            with_field = step() >= Step::own_number1 ? mask : ~PacketMask{0};
+            with_field = kIsOwn ? mask : ~PacketMask{0};
         });
         return with_field;
     }
@@ -195,9 +194,8 @@ public:
     /// A hash of the value.
     ///
     /// @param seed  random, so that a sender cannot choose the hashes
-    /// @return      nothing: octets that the packet does not have. A number that it does not have
-    /// is
-    ///              hashed as 0
+    /// @return      nothing: the packet does not have these octets. A number that it does not have
+    ///              counts as 0
     [[nodiscard]] std::optional<std::uint32_t> hash(const PacketAtHand& at_hand,
                                                     std::uint64_t seed) const noexcept;
 
