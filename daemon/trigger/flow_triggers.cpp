@@ -49,7 +49,8 @@ FlowTriggers::FlowTriggers(std::shared_ptr<TriggerEvents> events,
 
 void FlowTriggers::attach(RunningFlows& flows) noexcept {
     flows_ = &flows;
-    static_cast<void>(flows.add_holder(*this));  // there is room for a watcher's
+    // Who attaches a watcher keeps a place for its holder.
+    static_cast<void>(flows.add_holder(*this));
 }
 
 void FlowTriggers::on_packet(const KeyedPacket& packet) noexcept {

@@ -69,11 +69,11 @@ public:
     /// @thread         the input thread: nothing may allocate, lock, throw, log or make a system
     ///                 call; time is that of the burst
     virtual void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept = 0;
-    /// What looks at the queue's main cache after each packet; the stage needs flows for it. It is
-    /// attached instead of the stage, and stays attached where stages follow of which one has the
-    /// same. At most one stage of a queue has one.
+    /// A watcher of the queue's main cache. MeterLoop attaches it instead of the stage, and
+    /// detaches it when no stage of the next set returns it. At most one stage of a queue has a
+    /// watcher, and that stage needs flows.
     ///
-    /// @return  nullptr: nothing does. Always the same
+    /// @return  nullptr: the stage has none. Each call returns the same
     [[nodiscard]] virtual FlowWatcher* watcher() noexcept { return nullptr; }
     /// Whether the next burst should come at once, also an empty one: the stage has ended flows,
     /// after which more may be due, or its records wait. Called once after each burst.
@@ -95,12 +95,6 @@ private:
 /// Stages as an input thread calls them.
 using StageSpan = std::span<const std::unique_ptr<BurstStage>>;
 
-/// How many of these stages need flows.
-[[nodiscard]] inline std::size_t need_flows(StageSpan stages) noexcept {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        stages, [](const std::unique_ptr<BurstStage>& stage) { return stage->needs().flows; }));
-}
-
 /// The stages of one queue, in their order.
 class StageList {
 public:
@@ -119,7 +113,11 @@ public:
     /// Valid as long as the list, also when it is moved.
     [[nodiscard]] StageSpan stages() const noexcept { return stages_; }
     /// Stages that need flows.
-    [[nodiscard]] std::size_t need_flows() const noexcept { return tributary::need_flows(stages_); }
+    [[nodiscard]] std::size_t need_flows() const noexcept {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            stages_,
+            [](const std::unique_ptr<BurstStage>& stage) { return stage->needs().flows; }));
+    }
     /// Most buffers that the packets of all stages hold at a time.
     [[nodiscard]] std::uint64_t kept() const noexcept {
         return std::accumulate(stages_.begin(), stages_.end(), std::uint64_t{0},

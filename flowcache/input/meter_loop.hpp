@@ -82,8 +82,8 @@ public:
         FlowWatcher* const watcher = watcher_of(stages);
         const bool is_same = watcher == watcher_;
         const auto attached = static_cast<std::size_t>(std::ranges::count_if(stages, is_attached));
-        const bool comes_watcher = watcher != nullptr && !is_same;
-        if (!cache_.make_room_for_holders(attached + (comes_watcher ? 1 : 0))) {
+        const std::size_t of_watcher = watcher == nullptr || is_same ? 0 : 1;
+        if (!cache_.make_room_for_holders(attached + of_watcher)) {
             return false;
         }
         detach_stages();

@@ -206,18 +206,25 @@ TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see 
 
 namespace {
 
+/// Makes stages, each of which holds all flows that begin.
+///
+/// @param followers  gets what the stages tell of these flows
+std::vector<std::unique_ptr<BurstStage>> following_stages(
+    std::size_t count, std::size_t entries, std::vector<std::unique_ptr<FlowFollower>>& followers) {
+    std::vector<std::unique_ptr<BurstStage>> made;
+    for (std::size_t n = 0; n < count; ++n) {
+        followers.push_back(std::make_unique<FlowFollower>(1, entries));
+        made.push_back(std::make_unique<FollowingStage>(*followers.back()));
+    }
+    return made;
+}
+
 /// As many of them as can need flows, and what becomes of them. Each holds all flows that begin.
 struct HoldingStages {
     static constexpr std::size_t kCount = RunningFlows::kMostHolders;
 
-    explicit HoldingStages(std::size_t entries) {
-        std::vector<std::unique_ptr<BurstStage>> made;
-        for (std::size_t n = 0; n < kCount; ++n) {
-            followers.push_back(std::make_unique<FlowFollower>(1, entries));
-            made.push_back(std::make_unique<FollowingStage>(*followers.back()));
-        }
-        list = StageList(std::move(made));
-    }
+    explicit HoldingStages(std::size_t entries)
+        : list(following_stages(kCount, entries, followers)) {}
     [[nodiscard]] bool are_attached() const {
         const auto count = std::ranges::count_if(
             followers, [](const auto& follower) { return follower->is_attached(); });
@@ -301,7 +308,7 @@ TEST_CASE("MeterLoop: stages that need flows are attached and detached, once, wi
 
 namespace {
 
-/// Holds all flows, and counts what it is told.
+/// Holds all flows of its cache, and counts the calls of MeterLoop and of the cache.
 class CountingWatcher final : public FlowWatcher, FlowHolder {
 public:
     void attach(RunningFlows& flows) noexcept override {
@@ -326,7 +333,7 @@ private:
     }
 };
 
-/// Has a watcher, and may not be attached itself.
+/// A stage with a watcher. The test fails if MeterLoop attaches or detaches the stage itself.
 class WatchedStage final : public BurstStage {
 public:
     explicit WatchedStage(FlowWatcher& watcher)
@@ -347,11 +354,7 @@ private:
 /// A watched stage, and as many others as may need flows beside it.
 struct WatchedStages {
     WatchedStages(FlowWatcher& watcher, std::size_t entries) {
-        std::vector<std::unique_ptr<BurstStage>> made;
-        for (std::size_t n = 1; n < RunningFlows::kMostHolders; ++n) {
-            followers.push_back(std::make_unique<FlowFollower>(1, entries));
-            made.push_back(std::make_unique<FollowingStage>(*followers.back()));
-        }
+        auto made = following_stages(RunningFlows::kMostHolders - 1, entries, followers);
         made.push_back(std::make_unique<WatchedStage>(watcher));
         list = StageList(std::move(made));
     }
