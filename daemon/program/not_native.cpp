@@ -18,6 +18,8 @@ const char* reason_of(NotNative why) noexcept {
             return "it reads beyond octet 65535";
         case NotNative::too_long:
             return "it is too long";
+        case NotNative::too_many_paths:
+            return "it has too many paths for DPDK's verifier";
         case NotNative::refused:
             return "DPDK's verifier refuses it";
         case NotNative::wrong_jumps:

@@ -13,9 +13,10 @@ enum class NotNative : std::uint8_t {
     loop,
     offset_beyond_frames,  ///< no frame of 65,535 octets has this offset
     too_long,
-    refused,      ///< by DPDK's verifier
-    wrong_jumps,  ///< DPDK has compiled it wrongly
-    differs,      ///< from libpcap's interpreter, in the self-check
+    too_many_paths,  ///< DPDK's verifier might follow them for minutes or longer
+    refused,         ///< by DPDK's verifier
+    wrong_jumps,     ///< DPDK has compiled it wrongly
+    differs,         ///< from libpcap's interpreter, in the self-check
 };
 
 /// In words that follow "interpreted: ".

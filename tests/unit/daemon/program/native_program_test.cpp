@@ -297,6 +297,24 @@ TEST_CASE("NativeProgram: what has no machine code has a reason", "[daemon][prog
     CHECK(refusal(longer) == NotNative::too_long);
 }
 
+TEST_CASE("NativeProgram: no verifier follows paths without end", "[daemon][program][unit]") {
+    const auto branching = [](int branches) {
+        Program program;
+        for (std::uint32_t octet = 0; octet < static_cast<std::uint32_t>(branches); ++octet) {
+            program.push_back(statement(BPF_LD | BPF_B | BPF_ABS, octet));
+            program.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));  // both ways lead on
+            program.push_back(statement(BPF_ST, 0));
+        }
+        program.push_back(kReturnAccumulator);
+        return program;
+    };
+    CHECK(NativeProgram::of(branching(12)).has_value());
+    for (const int branches : {24, 30, 64, 500}) {
+        CAPTURE(branches);
+        CHECK(refusal(branching(branches)) == NotNative::too_many_paths);
+    }
+}
+
 TEST_CASE("NativeProgram: each reason has words of its own", "[daemon][program][unit]") {
     std::vector<std::string> words;
     for (unsigned why = 0; why <= static_cast<unsigned>(NotNative::differs); ++why) {
