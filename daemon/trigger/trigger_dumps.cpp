@@ -5,8 +5,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
+#include <list>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -82,30 +85,31 @@ void TriggerDumps::begin_jobs() {
     running_.remove_if([](const Running& each) {
         return each.has_ended.load(std::memory_order_acquire);  // pairs with its thread's end
     });
-    while (running_.size() < kMostRunning) {
-        const std::lock_guard lock(mutex_);
-        if (waiting_.empty()) {
-            return;
-        }
-        try {
-            running_.emplace_back();
-        } catch (const std::bad_alloc&) {
-            return;  // it waits
-        }
-        Running& running = running_.back();
-        try {
-            running.job = waiting_.front();
-            running.thread = HelperThread({.name = "trigger-file"}, [this, &running](auto&) {
-                let_others_go_first();
-                write(running.job);
-                running.has_ended.store(true, std::memory_order_release);
-            });
-        } catch (const std::exception&) {  // no memory or no thread: it waits
-            running_.pop_back();
-            return;
-        }
-        waiting_.pop_front();
+    while (running_.size() < kMostRunning && begin_next_job()) {
     }
+}
+
+/// @return  whether a file waited, and its thread has begun; without memory or a thread it waits on
+bool TriggerDumps::begin_next_job() {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) {
+        return false;
+    }
+    std::list<Running> next;
+    try {
+        Running& running = next.emplace_back();
+        running.job = waiting_.front();
+        running.thread = HelperThread({.name = "trigger-file"}, [this, &running](auto&) {
+            let_others_go_first();
+            write(running.job);
+            running.has_ended.store(true, std::memory_order_release);
+        });
+    } catch (const std::exception&) {
+        return false;
+    }
+    running_.splice(running_.end(), next);
+    waiting_.pop_front();
+    return true;
 }
 
 /// At the end of the program: whether nothing is left to write, or no time for it.
@@ -142,7 +146,6 @@ void TriggerDumps::write(const Job& job) noexcept {
 DumpRequest TriggerDumps::request_for(const Job& job, const TriggerOptions& options) {
     DumpRequest request;
     request.since = job.event.at - job.asked.last.value_or(options.before);
-    request.until = job.event.at + options.after;
     request.filter_text = job.asked.filter;
     request.remarks = remarks_of(job.event, options, job.table.get());
     return request;
@@ -152,6 +155,8 @@ DumpRequest TriggerDumps::request_for(const Job& job, const TriggerOptions& opti
 void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     const TriggerOptions& options = trigger.armed.options;
     DumpRequest request = request_for(job, options);
+    const Timestamp until = job.event.at + options.after;
+    request.until = until;
     std::unique_ptr<PacketFilter> filter;
     if (!job.asked.filter.empty()) {
         filter = std::make_unique<PacketFilter>(job.asked.filter, FilterLinks::ethernet);
@@ -161,9 +166,11 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
         chosen.emplace(job.table, options.packets, job.event.flow, hasher_);
     }
     request.filter = filter.get();
-    request.selector = chosen ? &*chosen : nullptr;
-    if (chosen && chosen->flow_hash()) {
-        request.flows.push_back(*chosen->flow_hash());
+    if (chosen) {
+        request.selector = &*chosen;
+        if (const std::optional<std::uint32_t> hash = chosen->flow_hash()) {
+            request.flows.push_back(*hash);
+        }
     }
     TriggerFile file(trigger, job.event.file);
     if (file.error() != 0) {
@@ -178,7 +185,7 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     const Timestamp host_at_begin = clock_();
     const Timestamp now = latest_clock(rings_);
     // At the end of the program nothing comes any more.
-    const auto clock = [&, until = *request.until] {
+    const auto clock = [&] {
         return is_ending_.load(std::memory_order_acquire) ? until + std::chrono::hours(1)
                                                           : now + (clock_() - host_at_begin);
     };

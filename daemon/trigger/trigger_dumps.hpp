@@ -87,6 +87,7 @@ private:
     void run(ThreadPlaceInRegistry& place);
     bool enqueue(Job job) noexcept;
     void begin_jobs();
+    [[nodiscard]] bool begin_next_job();
     [[nodiscard]] bool is_over();
     void write(const Job& job) noexcept;
     void write_file(const Job& job, Trigger& trigger);
