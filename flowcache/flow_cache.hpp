@@ -88,8 +88,8 @@ public:
           layout_(layout) {}
 
     /// Prepares packets for this cache. It is valid as long as the cache is.
-    [[nodiscard]] KeyedBurst burst(OctetsOfKeys octets = OctetsOfKeys::extracted) const noexcept {
-        return {options_, matcher_, index_, entries_.places(), octets};
+    [[nodiscard]] KeyedBurst burst(BurstFilling filling = BurstFilling::one_by_one) const noexcept {
+        return {options_, matcher_, index_, entries_.places(), filling};
     }
 
     /// Accounts a burst of packets in their order; records that end on the way go to `sink`. Leaves

@@ -21,17 +21,18 @@
 
 namespace tributary {
 
-/// Where a KeyedBurst has the octets of declared keys from.
-enum class OctetsOfKeys : std::uint8_t {
-    extracted,  ///< the key's extractor takes them of each packet
-    added,      ///< who adds a packet has taken them
+/// How packets come into a KeyedBurst.
+enum class BurstFilling : std::uint8_t {
+    one_by_one,  ///< as they are parsed; the key's extractor takes of each its octets of the key
+    at_once,     ///< when they are parsed, and before another cache accounts them; who adds them
+                 ///< has taken these octets
 };
 
 /// A burst on its way into one cache. An input path that parses adds each packet as soon as its
 /// fields are known, so that memory works while the next ones are parsed:
 ///
 ///     first step    of each group: makes its keys and hashes, and prefetches their buckets
-///     second step   of the group kAhead packets before: finds its candidates in the buckets,
+///     second step   of the group `ahead` packets before: finds its candidates in the buckets,
 ///                   which are there by now, and prefetches the candidates' HotEntries
 ///
 /// A candidate may be wrong: the cache compares the whole key when it accounts the packet, because
@@ -44,16 +45,22 @@ enum class OctetsOfKeys : std::uint8_t {
 ///
 /// They leave a group at a time, because a processor has room for some 16 of them, and a request
 /// without room holds up all that follows: as passes over the whole burst they took 1.1 times as
-/// long at a million flows. The HotEntries of a burst's last kAhead packets are requested together,
-/// in finish(): requests between the accounting of one group and the next were no quicker. A third
-/// way was to request them while the next burst is parsed, and to account each burst after that. It
-/// gained 2 % at a million flows and nothing elsewhere: fields of two bursts crowd the first-level
-/// cache, and few flows took 1.05 to 1.1 times as long.
+/// long at a million flows. The HotEntries of a burst's last `ahead` packets are requested
+/// together, in finish(): requests between the accounting of one group and the next were no
+/// quicker. A third way was to request them while the next burst is parsed, and to account each
+/// burst after that. It gained 2 % at a million flows and nothing elsewhere: fields of two bursts
+/// crowd the first-level cache, and few flows took 1.05 to 1.1 times as long.
 ///
 /// HotEntries come into the second-level cache, and BurstPrefetch fetches each from there. Straight
 /// into the first-level cache, and requested two groups behind their buckets instead of five, a
 /// packet took 1.1 times as long at a million flows, and 1.2 times where a tenth of them is
 /// replaced each second.
+///
+/// A burst that is filled at once comes before another cache accounts it, which gives memory as
+/// much time as parsing does. So more of its candidates are found, and their HotEntries requested,
+/// before that: kAheadAtOnce is smaller, just so large that the buckets are there. This, and
+/// filling it before and not behind the other cache's accounting, took 0.9 of the time that a
+/// declared table had added at a million flows.
 ///
 /// Keys are made a group at a time too, in a loop whose secrets and settings stay in registers:
 /// made packet by packet, between two parsed packets, a key took 1.2 times the instructions.
@@ -68,13 +75,14 @@ public:
     /// FlowCache::burst() makes one. Settings and seed are copied; index and entries lead into the
     /// cache.
     KeyedBurst(const FlowCacheOptions& options, const KeyMatcher& matcher, const FlowIndex& index,
-               const EntryPlaces& entries, OctetsOfKeys octets) noexcept
+               const EntryPlaces& entries, BurstFilling filling) noexcept
         : index_(index),
           entries_(entries),
           matcher_(matcher),
           masks_(options.key),
           kind_(kind_of(options, matcher)),
-          octets_(octets) {}
+          filling_(filling),
+          ahead_(filling == BurstFilling::at_once ? kAheadAtOnce : kAhead) {}
 
     KeyedBurst(const KeyedBurst&) = delete;
     KeyedBurst& operator=(const KeyedBurst&) = delete;
@@ -96,10 +104,10 @@ public:
         ++end_;
         if (end_ == group_end_) {
             group_end_ += kGroup;
-            advance(kAhead);
+            advance(ahead_);
         }
     }
-    /// The same of several packets, where OctetsOfKeys are added.
+    /// The same of several packets of a burst that is filled at once.
     ///
     /// @param packets  have pointers `packet` and `fields`
     /// @param which    a bit for each packet that is added
@@ -120,7 +128,7 @@ public:
         }
         end_ = end;
         group_end_ = packets_.data() + (end_ - packets_.data()) / kGroup * kGroup + kGroup;
-        advance(kAhead);
+        advance(ahead_);
     }
     /// The packets, in the order in which they were added; valid until the next clear().
     [[nodiscard]] std::span<KeyedPacket> finish() noexcept {
@@ -144,6 +152,7 @@ private:
     /// Packets between the two steps: memory takes 160 ns and more to answer, and parsing and
     /// keying a frame takes 5 ns.
     static constexpr std::ptrdiff_t kAhead = 5 * kGroup;
+    static constexpr std::ptrdiff_t kAheadAtOnce = 3 * kGroup;
 
     [[nodiscard]] static Kind kind_of(const FlowCacheOptions& options,
                                       const KeyMatcher& matcher) noexcept {
@@ -255,7 +264,7 @@ private:
     }
     /// Has the octets of declared keys taken, unless they were added with the packets.
     void extract_until(KeyedPacket* end) noexcept {
-        if (octets_ == OctetsOfKeys::added) {
+        if (filling_ == BurstFilling::at_once) {
             return;
         }
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
@@ -290,7 +299,8 @@ private:
     KeyMatcher matcher_;
     KeyMasks masks_;
     Kind kind_;
-    OctetsOfKeys octets_;
+    BurstFilling filling_;
+    std::ptrdiff_t ahead_;  ///< packets between the two steps
     // Last, because most tables never touch it.
     struct alignas(8) Extension : DeclaredKey::Octets {};
     std::array<Extension, kBurstPackets> extensions_;

@@ -26,9 +26,8 @@ using TableCache = FlowCache<kRecordBytes, NoHookedGroups>;
 template <std::size_t kRecordBytes>
 class SizedTableQueue : public TableQueue {
 public:
-    /// @param octets  as the packets are added
     SizedTableQueue(const TableQueueParts& parts, FlowHasher hasher,
-                    OctetsOfKeys octets = OctetsOfKeys::added)
+                    BurstFilling filling = BurstFilling::at_once)
         : table_(parts.table.compiled()),
           keys_(table_),
           reads_keys_(table_.has_own_fields() || table_.extractor() != nullptr),
@@ -39,7 +38,7 @@ public:
           sink_(ring_, parts.when_ring_full),
           cache_(parts.table.options(), parts.table.layout(), hasher, memory_.bytes(),
                  counters.cache),
-          keyed_(cache_.burst(octets)),
+          keyed_(cache_.burst(filling)),
           watcher_(parts.watcher) {
         if (watcher_ != nullptr) {
             constexpr std::size_t kOne = 1;
@@ -54,12 +53,15 @@ public:
         }
     }
 
-    void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
+    void match(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         keyed_.clear();
         if (!packets.empty()) {
             counters.metered.add(packets.size());
             add_matching(burst, packets);
         }
+    }
+    void account(const FrameBurst& burst,
+                 std::span<const KeyedPacket> /*packets*/) noexcept override {
         const std::span<KeyedPacket> matching = keyed_.finish();
         go_on_rescheduling();
         counters.matched.add(matching.size());
@@ -209,7 +211,7 @@ class SpreadTableQueue final : public SizedTableQueue<kRecordBytes>, OrderedExtr
 
 public:
     SpreadTableQueue(const TableQueueParts& parts, FlowHasher hasher)
-        : Base(parts, hasher, OctetsOfKeys::extracted),
+        : Base(parts, hasher, BurstFilling::one_by_one),
           exchange_(*parts.exchange),
           queue_(parts.queue),
           is_by_number_(parts.exchange->spreading().order == SpreadOrder::capture),
@@ -220,6 +222,8 @@ public:
         }
     }
 
+    void match(const FrameBurst& /*burst*/,
+               std::span<const KeyedPacket> /*packets*/) noexcept override {}
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         sender_.clear();
         if (!packets.empty() && exchange_.is_open()) {

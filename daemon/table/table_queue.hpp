@@ -69,12 +69,18 @@ struct TableQueueParts {
 /// those of the queue. Virtual calls, one per burst, hide the record size.
 class TableQueue : public TableFlows {
 public:
+    /// Finds those packets that match, and requests what account() will touch for them, unless
+    /// another queue may own them. Called before each account(), with the same burst, while its
+    /// packets are not in the main table yet.
+    ///
+    /// @param burst, packets  as BurstStage::before_burst() has them
+    /// @thread                the input thread; so are all below that say nothing else
+    virtual void match(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept = 0;
     /// Accounts those packets that match, or sends them to the queues that own them and accounts
     /// what has come from others. Then it ends records that are due.
     ///
     /// @param burst    of the packets
     /// @param packets  that are metered, as BurstStage::on_burst() has them
-    /// @thread         the input thread; so are all below that say nothing else
     virtual void account(const FrameBurst& burst,
                          std::span<const KeyedPacket> packets) noexcept = 0;
     /// Instead of account(), once the table is taken away: ends some of its flows, with reason

@@ -17,6 +17,10 @@ public:
     TableStage(TableQueue& queue, StageNeeds needs) noexcept
         : BurstStage(std::move(needs)), queue_(queue) {}
 
+    void before_burst(const FrameBurst& burst,
+                      std::span<const KeyedPacket> packets) noexcept override {
+        queue_.match(burst, packets);
+    }
     void on_burst(FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         queue_.account(burst, packets);
     }

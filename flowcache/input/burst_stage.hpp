@@ -61,6 +61,14 @@ public:
     ///
     /// @thread  the input thread, between two bursts; main, if the queue never runs
     virtual void detach() noexcept {}
+    /// Called once for each burst, also for an empty one, before its packets are accounted: a stage
+    /// with a memory of its own may request what it will touch, so that memory works while they are
+    /// accounted.
+    ///
+    /// @param burst, packets  as on_burst() gets them next
+    /// @thread                the input thread, as on_burst()
+    virtual void before_burst(const FrameBurst& /*burst*/,
+                              std::span<const KeyedPacket> /*packets*/) noexcept {}
     /// Called once for each burst, also for an empty one, after its packets are accounted.
     ///
     /// @param burst    all frames; the stage may keep some, and mark those that it forwards

@@ -59,6 +59,9 @@ public:
     [[gnu::always_inline]] std::size_t step() noexcept {
         ParsedBurst parsed = reader_.read_burst(keyed_);
         clock_.publish(parsed.burst.now);
+        for (const std::unique_ptr<BurstStage>& stage : stages_) {
+            stage->before_burst(parsed.burst, parsed.packets);
+        }
         account_watched(cache_, parsed.packets, sink_, watcher_);
         for (const std::unique_ptr<BurstStage>& stage : stages_) {
             stage->on_burst(parsed.burst, parsed.packets);

@@ -76,6 +76,7 @@ public:
             .numbers = numbers_.data() + next_,
             .next_number = count < left() ? numbers_[next_ + count] : next_number};
         next_ += count;
+        queue.match(burst, std::span(keyed).first(count));
         queue.account(burst, std::span(keyed).first(count));
     }
     [[nodiscard]] Timestamp next_clock(std::size_t most) const {

@@ -62,8 +62,9 @@ PacketView seen(const Frame& frame, Timestamp time) {
 
 constexpr FlowCacheOptions kOptions{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
 
-struct Fixture {
-    explicit Fixture(const FlowCacheOptions& cache_options = kOptions) : options(cache_options) {}
+struct LoopFixture {
+    explicit LoopFixture(const FlowCacheOptions& cache_options = kOptions)
+        : options(cache_options) {}
 
     FlowCacheOptions options;
     std::vector<std::byte> memory = std::vector<std::byte>(FlowCache<80>::bytes_needed(options));
@@ -80,7 +81,7 @@ struct Fixture {
 
 TEST_CASE("MeterLoop: a burst is metered, packets without IP are ignored by name",
           "[flowcache][unit]") {
-    Fixture fixture;
+    LoopFixture fixture;
     const Frame udp = ethernet().vlan(5).ipv4().udp(1000, 53).payload(20).build();
     const Frame cut = udp.cut(20);
     const Frame arp = ethernet().ethertype(0x0806).payload(46).build();
@@ -107,7 +108,7 @@ TEST_CASE("MeterLoop: a burst is metered, packets without IP are ignored by name
 }
 
 TEST_CASE("MeterLoop: idle flows leave in steps without packets", "[flowcache][unit]") {
-    Fixture fixture;
+    LoopFixture fixture;
     const Frame udp = ethernet().ipv6().udp(1, 2).build();
     fixture.source.add_burst({seen(udp, at_ms(5000))});
     fixture.source.add_silence(at_ms(15000));
@@ -121,7 +122,7 @@ TEST_CASE("MeterLoop: idle flows leave in steps without packets", "[flowcache][u
 }
 
 TEST_CASE("MeterLoop: no step allocates", "[flowcache][unit]") {
-    Fixture fixture;
+    LoopFixture fixture;
     std::vector<Frame> frames;
     for (std::uint16_t port = 0; port < 2 * kBurstPackets; ++port) {
         frames.push_back(ethernet().ipv4().udp(port, 53).build());
@@ -156,7 +157,7 @@ TEST_CASE("MeterLoop: no step allocates", "[flowcache][unit]") {
 
 TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see earlier marks",
           "[flowcache][unit]") {
-    Fixture fixture;
+    LoopFixture fixture;
     const Frame udp = ethernet().ipv4().udp(1000, 53).payload(20).build();
     const Frame arp = ethernet().ethertype(0x0806).payload(46).build();
     std::vector<std::string> calls;
@@ -206,6 +207,69 @@ TEST_CASE("MeterLoop: stages are called in their order, once per burst, and see 
 
 namespace {
 
+/// A stage that notes its two calls for each burst.
+class NotingStage final : public BurstStage {
+public:
+    struct Call {
+        std::string what;
+        std::size_t packets;       ///< of the burst
+        const KeyedPacket* first;  ///< of them
+        std::uint64_t accounted;   ///< packets in the main table by then
+    };
+    NotingStage(std::string name, const CacheCounters& counters, std::vector<Call>& calls)
+        : BurstStage({.name = name}), name_(std::move(name)), counters_(counters), calls_(calls) {}
+    void before_burst(const FrameBurst& /*burst*/,
+                      std::span<const KeyedPacket> packets) noexcept override {
+        note("before " + name_, packets);
+    }
+    void on_burst(FrameBurst& /*burst*/, std::span<const KeyedPacket> packets) noexcept override {
+        note(name_, packets);
+    }
+
+private:
+    void note(std::string what, std::span<const KeyedPacket> packets) noexcept {
+        calls_.push_back({.what = std::move(what),
+                          .packets = packets.size(),
+                          .first = packets.data(),
+                          .accounted = counters_.packets.read()});
+    }
+
+    std::string name_;
+    const CacheCounters& counters_;
+    std::vector<Call>& calls_;
+};
+
+}  // namespace
+
+TEST_CASE("MeterLoop: all stages see a burst before it is accounted, and again after it",
+          "[flowcache][unit]") {
+    LoopFixture fixture;
+    std::vector<NotingStage::Call> calls;
+    std::vector<std::unique_ptr<BurstStage>> made;
+    for (const char* const name : {"a", "b"}) {
+        made.push_back(std::make_unique<NotingStage>(name, fixture.counters, calls));
+    }
+    const StageList stages(std::move(made));
+    REQUIRE(fixture.worker.set_stages(stages.stages()));
+    const Frame udp = ethernet().ipv4().udp(1000, 53).payload(20).build();
+    fixture.source.add_burst({seen(udp, at_ms(1)), seen(udp, at_ms(1))});
+    CHECK(fixture.worker.step() == 2);
+    CHECK(fixture.worker.step() == 0);
+    REQUIRE(calls.size() == 8);  // of two bursts, of which one is empty
+    const std::vector<std::string> order{"before a", "before b", "a", "b"};
+    for (std::size_t place = 0; place < order.size(); ++place) {
+        CHECK(calls[place].what == order[place]);
+        CHECK(calls[place].packets == 2);
+        CHECK(calls[place].first == calls.front().first);
+        CHECK(calls[place].accounted == (place < 2 ? 0 : 2));
+        CHECK(calls[place + order.size()].what == order[place]);
+        CHECK(calls[place + order.size()].packets == 0);
+        CHECK(calls[place + order.size()].accounted == 2);
+    }
+}
+
+namespace {
+
 /// Makes stages, each of which holds all flows that begin.
 ///
 /// @param followers  gets what the stages tell of these flows
@@ -250,7 +314,7 @@ struct HoldingStages {
 TEST_CASE("MeterLoop: stages that need flows are attached and detached, once, with all they hold",
           "[flowcache][unit]") {
     constexpr std::uint32_t kFlows = 4096;
-    Fixture fixture({.max_flows = kFlows, .flow_holders = true});
+    LoopFixture fixture({.max_flows = kFlows, .flow_holders = true});
     std::vector<Frame> frames;
     for (std::uint16_t port = 0; port < kFlows; ++port) {
         frames.push_back(ethernet().ipv4().udp(port, 53).build());
@@ -368,7 +432,7 @@ struct WatchedStages {
 TEST_CASE("MeterLoop: a watcher goes on with the flows that it holds when other stages follow",
           "[flowcache][unit]") {
     constexpr std::uint32_t kFlows = 64;
-    Fixture fixture({.max_flows = kFlows, .flow_holders = true});
+    LoopFixture fixture({.max_flows = kFlows, .flow_holders = true});
     CountingWatcher watcher;
     CountingWatcher other;
     const WatchedStages first(watcher, kFlows);
