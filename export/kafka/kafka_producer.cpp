@@ -352,24 +352,42 @@ std::string KafkaProducer::take_topic_fault() noexcept {
     return std::exchange(topic_fault_, {});
 }
 
-KafkaProducer::Taken KafkaProducer::produce(const RecordItem& item, std::uint64_t id) noexcept {
-    const int result = rd_kafka_produce(
-        library_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
-        const_cast<std::byte*>(item.value.data()), item.value.size(),  // NOLINT: it is copied
-        item.key.empty() ? nullptr : item.key.data(), item.key.size(), opaque_of(id, item.hash));
-    if (result == 0) {
-        ++unresolved_;
-        return Taken::yes;
+std::span<const KafkaProducer::Taken> KafkaProducer::produce(std::span<const RecordItem> items,
+                                                             std::uint64_t first_id) noexcept {
+    std::array<rd_kafka_message_t, kMostAtATime> messages;
+    for (std::size_t place = 0; place < items.size(); ++place) {
+        const RecordItem& item = items[place];
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): key and value are copied
+        const auto octets_of = [](auto octets) { return const_cast<std::byte*>(octets.data()); };
+        rd_kafka_message_t& message = messages[place];
+        message.payload = octets_of(item.value);
+        message.len = item.value.size();
+        message.key = item.key.empty() ? nullptr : octets_of(item.key);
+        message.key_len = item.key.size();
+        message._private = opaque_of(first_id + place, item.hash);
     }
-    const rd_kafka_resp_err_t error = rd_kafka_last_error();
-    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-        return Taken::full;
+    rd_kafka_produce_batch(library_->topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
+                           messages.data(), static_cast<int>(items.size()));
+    for (std::size_t place = 0; place < items.size(); ++place) {
+        taken_[place] = taken_with(messages[place].err);
     }
-    if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
-        return Taken::too_long;
+    return std::span(taken_).first(items.size());
+}
+
+/// @param error  of the library, for an item that was to be produced
+KafkaProducer::Taken KafkaProducer::taken_with(int error) noexcept {
+    switch (error) {
+        case RD_KAFKA_RESP_ERR_NO_ERROR:
+            ++unresolved_;
+            return Taken::yes;
+        case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+            return Taken::full;
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+            return Taken::too_long;
+        default:
+            note_fault(false, false, rd_kafka_err2str(static_cast<rd_kafka_resp_err_t>(error)));
+            return Taken::failed;
     }
-    note_fault(false, false, rd_kafka_err2str(error));
-    return Taken::failed;
 }
 
 void KafkaProducer::poll() noexcept { static_cast<void>(rd_kafka_poll(library_->producer, 0)); }

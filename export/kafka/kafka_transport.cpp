@@ -2,6 +2,7 @@
 #include "export/kafka/kafka_transport.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -233,45 +234,75 @@ KafkaTransport::Took KafkaTransport::try_to_take(MessageView message) noexcept {
 bool KafkaTransport::take(MessageView message) {
     Taken made{.items = {}, .open = count_items(message)};
     made.items.resize(made.open, ItemOutcome::unconfirmed);  // until its report comes
-    rest_.assign(message.begin(), message.end());
-    rest_at_ = 0;
+    rest_.reserve(message.size());  // what is left must find memory when the others are produced
+    taken_.push_back(std::move(made));
     next_item_ = 0;
-    try {
-        taken_.push_back(std::move(made));
-    } catch (const std::bad_alloc&) {
-        rest_.clear();
-        throw;
-    }
-    return produce_rest();
+    const MessageView left = produce(message);
+    rest_.assign(left.begin(), left.end());
+    rest_at_ = 0;
+    return rest_.empty();
 }
 
 /// Produces the items of the last message that are left.
 ///
 /// @return  whether there is none any more
 bool KafkaTransport::produce_rest() noexcept {
-    RecordItems items(MessageView(rest_).subspan(std::min(rest_at_, rest_.size())));
-    const std::uint64_t message = first_taken_ + taken_.size() - 1;
-    RecordItem item;
-    while (items.next(item)) {
-        switch (producer_->produce(item, id_of(message, next_item_))) {
-            case KafkaProducer::Taken::yes:
-                break;
-            case KafkaProducer::Taken::full:
-                return false;
-            case KafkaProducer::Taken::too_long:
-                settle(taken_.back(), next_item_, ItemOutcome::refused);
-                break;
-            case KafkaProducer::Taken::failed:
-                is_news_ = true;
-                keep_text(fault_, producer_->error());
-                return false;
-        }
-        ++next_item_;
-        rest_at_ = rest_.size() - items.rest().size();
+    const MessageView left = produce(MessageView(rest_).subspan(rest_at_));
+    rest_at_ = rest_.size() - left.size();
+    if (left.empty()) {
+        rest_.clear();
+        rest_at_ = 0;
     }
-    rest_.clear();
-    rest_at_ = 0;
-    return true;
+    return left.empty();
+}
+
+/// @param octets  items of the last message
+/// @return        those that are left
+MessageView KafkaTransport::produce(MessageView octets) noexcept {
+    RecordItems items(octets);
+    std::array<RecordItem, KafkaProducer::kMostAtATime> some;
+    for (;;) {
+        std::size_t count = 0;
+        while (count < some.size() && items.next(some[count])) {
+            ++count;
+        }
+        if (count == 0) {
+            return {};
+        }
+        const std::size_t settled = produce_some(std::span(some).first(count));
+        if (settled < count) {
+            const MessageView first_left = some[settled].key;  // behind its header
+            const auto place =
+                first_left.data() - octets.data() - static_cast<std::ptrdiff_t>(kRecordItemHeader);
+            return octets.subspan(static_cast<std::size_t>(place));
+        }
+    }
+}
+
+/// @param items  the next ones of the last message
+/// @return       how many of them were taken or refused; the others stay
+std::size_t KafkaTransport::produce_some(std::span<const RecordItem> items) noexcept {
+    using Result = KafkaProducer::Taken;
+    const std::uint64_t message = first_taken_ + taken_.size() - 1;
+    const std::span<const Result> taken = producer_->produce(items, id_of(message, next_item_));
+    std::size_t settled = taken.size();
+    while (settled > 0 &&
+           (taken[settled - 1] == Result::full || taken[settled - 1] == Result::failed)) {
+        --settled;
+    }
+    for (std::size_t place = 0; place < settled; ++place) {
+        if (taken[place] != Result::yes) {
+            // One that found no room, though others after it did, is sent again as what was lost.
+            settle(taken_.back(), next_item_ + place,
+                   taken[place] == Result::too_long ? ItemOutcome::refused : ItemOutcome::not_sent);
+        }
+    }
+    if (std::ranges::find(taken, Result::failed) != taken.end()) {
+        is_news_ = true;
+        keep_text(fault_, producer_->error());
+    }
+    next_item_ += settled;
+    return settled;
 }
 
 SendOutcomes KafkaTransport::collect_outcomes(std::chrono::nanoseconds now) noexcept {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +91,8 @@ private:
     [[nodiscard]] Took try_to_take(MessageView message) noexcept;
     [[nodiscard]] bool take(MessageView message);
     [[nodiscard]] bool produce_rest() noexcept;
+    [[nodiscard]] MessageView produce(MessageView octets) noexcept;
+    [[nodiscard]] std::size_t produce_some(std::span<const RecordItem> items) noexcept;
     void drop_first() noexcept;
     void retire() noexcept;
     [[nodiscard]] bool is_over() const noexcept {

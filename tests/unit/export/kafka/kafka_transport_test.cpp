@@ -302,6 +302,31 @@ TEST_CASE("KafkaTransport: an item that the library never takes is refused, and 
     CHECK(std::ranges::count(run.kinds, CollectorEventKind::message_too_large) == 1);
 }
 
+TEST_CASE("KafkaTransport: an item that is never taken is refused amid its message",
+          "[export][unit]") {
+    constexpr int kLong = 70;  // behind those that are produced first
+    constexpr int kItems = 2 * static_cast<int>(KafkaProducer::kMostAtATime) + 3;
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    options.kafka.properties["message.max.bytes"] = "2000";
+    Run run(options);
+    std::vector<std::byte> message = message_of(0, kLong);
+    for (const auto& part :
+         {message_of(kLong, 1, 3000), message_of(kLong + 1, kItems - kLong - 1)}) {
+        message.insert(message.end(), part.begin(), part.end());
+    }
+    REQUIRE(run.send(message));
+    CHECK(run.settles());
+    REQUIRE(run.by_item.size() == 1);
+    for (int item = 0; item < kItems; ++item) {
+        CHECK(run.by_item[0][static_cast<std::size_t>(item)] ==
+              (item == kLong ? ItemOutcome::refused : ItemOutcome::delivered));
+    }
+    std::vector<int> others = numbers(kItems);
+    others.erase(others.begin() + kLong);
+    CHECK(numbers_in(kafka) == others);
+}
+
 TEST_CASE("KafkaTransport: the library's limit of items is back-pressure", "[export][unit]") {
     KafkaMock kafka(kPartitions);
     CollectorOptions options = kafka.collector();
