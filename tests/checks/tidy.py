@@ -7,6 +7,7 @@ analyzer and misc-const-correctness, which take a third of the time and more.
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,11 +23,25 @@ options = []
 if "--short" in paths:
     paths.remove("--short")
     options.append("--checks=-clang-analyzer-*,-misc-const-correctness")
+
+
+def each_source(entry):
+    """A command that compiles several sources as one (meson's unity): a command for each of them."""
+    file = os.path.join(entry["directory"], entry["file"])
+    if "-unity" not in os.path.basename(file):
+        return [entry]
+    with open(file) as unity:
+        sources = re.findall('^#include<(.*)>$', unity.read(), re.MULTILINE)
+    assert sources, file
+    return [{**entry, "file": source, "command": entry["command"].replace(entry["file"], source)} for source in sources]
+
+
 # A source that several targets compile is in the database once for each, and clang-tidy would judge it as often.
 with open(os.path.join(build, "compile_commands.json")) as database:
     commands = {}
-    for entry in json.load(database):
-        commands.setdefault(os.path.realpath(os.path.join(entry["directory"], entry["file"])), entry)
+    for compiled in json.load(database):
+        for each in each_source(compiled):
+            commands.setdefault(os.path.realpath(os.path.join(each["directory"], each["file"])), each)
 wanted = [os.path.join(tree.ROOT, path) for path in paths or [""]]
 files = sorted(file for file in commands if any(file == path or file.startswith(os.path.join(path, "")) for path in wanted))
 faults = ["there is no " + path for path in wanted if not os.path.exists(path)]

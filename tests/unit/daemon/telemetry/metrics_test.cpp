@@ -108,10 +108,10 @@ TEST_CASE("metrics: helper threads, those of one name added up", "[daemon][unit]
                               "\"1,3\",node=\"0\"} 2\n"));
     CHECK_THAT(text, Contains("tributary_helper_threads{thread=\"rdk:main\",role=\"library\",cpus="
                               "\"1,3\",node=\"none\"} 1\n"));
-    const std::string seconds = "tributary_helper_cpu_seconds_total{thread=";
-    CHECK_THAT(text, Contains(seconds + "\"main\",role=\"main\"} 1.5\n"));
-    CHECK_THAT(text, Contains(seconds + "\"command\",role=\"helper\"} 0.05\n"));
-    CHECK_THAT(text, !Contains(seconds + "\"rdk:main\""));  // unknown
+    const std::string name = "tributary_helper_cpu_seconds_total{thread=";
+    CHECK_THAT(text, Contains(name + "\"main\",role=\"main\"} 1.5\n"));
+    CHECK_THAT(text, Contains(name + "\"command\",role=\"helper\"} 0.05\n"));
+    CHECK_THAT(text, !Contains(name + "\"rdk:main\""));  // unknown
     CHECK_THAT(text, Contains("tributary_helper_hangs{thread=\"files\",role=\"helper\"} 1\n"));
     CHECK_THAT(text, Contains("tributary_helper_hangs{thread=\"control\",role=\"helper\"} 0\n"));
     CHECK_THAT(text, !Contains("tributary_helper_hangs{thread=\"command\""));

@@ -21,14 +21,14 @@ using namespace tributary::test;
 
 namespace {
 
-constexpr std::size_t kOctets = 100;  // of a message
+constexpr std::size_t kWrittenAtOnce = 100;  // of a message
 
 /// Files of two messages each.
 CollectorOptions rotating(const TemporaryDirectory& directory) {
     CollectorOptions collector;
     collector.transport = TransportKind::file;
     collector.path = (directory / "flows.ipfix").string();
-    collector.rotation.octets = 2 * kOctets;
+    collector.rotation.octets = 2 * kWrittenAtOnce;
     collector.rotation.sync = false;
     return collector;
 }
@@ -76,7 +76,7 @@ TEST_CASE("File rotation: without memory a file goes on, and ends later", "[expo
         const CollectorOptions collector = rotating(directory);
         CollectorEvents events(collector, counters.collectors[0], [](const CollectorEvent&) {});
         auto transport = std::make_unique<FileTransport>(collector, events);
-        const std::array<std::byte, kOctets> octets{};
+        const std::array<std::byte, kWrittenAtOnce> octets{};
         const std::array<MessageView, 1> message{octets};
         std::size_t sent = 0;
         {
@@ -99,7 +99,7 @@ TEST_CASE("File rotation: without memory a file goes on, and ends later", "[expo
             const NoLargeMemory none(0, none_left);
             transport.reset();
         }
-        CHECK(octets_in(directory) == 20 * kOctets);
+        CHECK(octets_in(directory) == 20 * kWrittenAtOnce);
         CHECK(counters.collectors[0].failed.read() == 0);
     }
     CHECK(refused_allocations() > before);

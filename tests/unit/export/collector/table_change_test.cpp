@@ -122,10 +122,10 @@ private:
 };
 
 /// An export to plain collectors, with a queue for the main table and one for each place.
-struct ChangingExport {
+struct TableExport {
     static constexpr std::size_t kPlaces = 3;
 
-    explicit ChangingExport(std::size_t collectors, ExportMode mode = ExportMode::copy)
+    explicit TableExport(std::size_t collectors, ExportMode mode = ExportMode::copy)
         : receivers(collectors) {
         options = without_options_records();
         options.mode = mode;
@@ -370,7 +370,7 @@ TEST_CASE("IpfixItemFormat: items of a table that has come have its templates", 
 
 TEST_CASE("ExportWorker: a table comes, and goes to the collectors that name it",
           "[export][unit]") {
-    ChangingExport run(2);
+    TableExport run(2);
     run.main.put(record_of(6));
     run.run();
     CHECK(run.counters.collectors[0].tables[0].records.read().records == 0);  // not split yet
@@ -406,7 +406,7 @@ TEST_CASE("ExportWorker: a table comes, and goes to the collectors that name it"
 }
 
 TEST_CASE("ExportWorker: a name means the table that ends and its successor", "[export][unit]") {
-    ChangingExport run(1);
+    TableExport run(1);
     run.take(0, {"main", "nets"});
     run.change({uniflows("nets")});
     run.put(0, 0, 100);
@@ -425,7 +425,7 @@ TEST_CASE("ExportWorker: a name means the table that ends and its successor", "[
 }
 
 TEST_CASE("ExportWorker: a table whose records wait stays where it is", "[export][unit]") {
-    ChangingExport run(1);
+    TableExport run(1);
     run.take(0, {"main", "nets"});
     run.change({uniflows("nets")});
     run.receivers[0].is_there = false;
@@ -445,7 +445,7 @@ TEST_CASE("ExportWorker: a table whose records wait stays where it is", "[export
 }
 
 TEST_CASE("ExportWorker: a change that is refused has changed nothing", "[export][unit]") {
-    ChangingExport run(1);
+    TableExport run(1);
     run.take(0, {"main", "nothing"});
     CHECK_THROWS_WITH(run.change({uniflows("nets")}), Catch::Contains("there is no table nothing"));
     run.take(0, {"main"});
@@ -462,7 +462,7 @@ TEST_CASE("ExportWorker: a change that is refused has changed nothing", "[export
 }
 
 TEST_CASE("ExportWorker: a table that no collector takes any more is lost", "[export][unit]") {
-    ChangingExport run(1);
+    TableExport run(1);
     run.change({uniflows("nets")});
     run.put(0, 0, 10);
     run.run();

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kRecordOctets = 54;  // of an IPv4 record with the default fields
-constexpr std::size_t kRecordsPerMessage = (600 - 20) / kRecordOctets;
+constexpr std::size_t kRecordsPerDatagram = (600 - 20) / kRecordOctets;
 
 /// A worker with two queues that exports by UDP to `port`.
 struct UdpExport {
@@ -120,7 +120,7 @@ TEST_CASE("UDP export: full messages at once, the rest after flush_interval", "[
     udp.first.put_many(15);
     udp.run(milliseconds{500});
     std::vector<IpfixMessage> heard = listener.hear();
-    CHECK(records_in(heard) == kRecordsPerMessage);
+    CHECK(records_in(heard) == kRecordsPerDatagram);
     for (const IpfixMessage& message : heard) {
         CHECK(message.octets <= 600);
     }
@@ -128,8 +128,8 @@ TEST_CASE("UDP export: full messages at once, the rest after flush_interval", "[
     CHECK(listener.hear().empty());
     udp.run(milliseconds{1500});
     heard = listener.hear();
-    CHECK(records_in(heard) == 15 - kRecordsPerMessage);
-    CHECK(udp.exported().records == kRecordsPerMessage);  // the last datagram may still come back
+    CHECK(records_in(heard) == 15 - kRecordsPerDatagram);
+    CHECK(udp.exported().records == kRecordsPerDatagram);  // the last datagram may still come back
     udp.run(milliseconds{1700});
     CHECK(udp.exported() == RecordTally{15, 150, 15'000});
     CHECK(udp.counters.collectors[0].records.read() == RecordTally{15, 150, 15'000});
@@ -157,7 +157,7 @@ TEST_CASE("UDP export: templates again after so many packets", "[export][unit]")
     ExportWorker worker(options, {}, {&queue}, counters, {});
     static_cast<void>(worker.step(at(milliseconds{0})));
     static_cast<void>(worker.step(at(milliseconds{200})));
-    queue.put_many(10 * kRecordsPerMessage);
+    queue.put_many(10 * kRecordsPerDatagram);
     for (int steps = 1; worker.step(at(milliseconds{1500 * steps})); ++steps) {
         REQUIRE(steps < 100);
     }
@@ -287,7 +287,7 @@ TEST_CASE("UDP export: a collector that goes away loses the messages under way",
     udp.run(milliseconds{500});
     udp.run(milliseconds{700});
     const std::uint64_t refused = udp.refused(0);  // how many left before ICMP came, chance decides
-    CHECK(refused >= kRecordsPerMessage);
+    CHECK(refused >= kRecordsPerDatagram);
     CHECK(udp.counters.collectors[0].read_lost(ExportLoss::send_refused) ==
           udp.counters.queues[0].read_lost(ExportLoss::send_refused));
 
@@ -304,9 +304,9 @@ TEST_CASE("UDP export: a collector that goes away loses the messages under way",
     }
     REQUIRE(!sequences.empty());
     CHECK(sequences.front() == refused);
-    CHECK(sequences.size() == 1 + (100 - refused) / kRecordsPerMessage);
+    CHECK(sequences.size() == 1 + (100 - refused) / kRecordsPerDatagram);
     for (std::size_t i = 1; i < sequences.size(); ++i) {
-        CHECK(sequences[i] == refused + (i - 1) * kRecordsPerMessage);
+        CHECK(sequences[i] == refused + (i - 1) * kRecordsPerDatagram);
     }
 }
 
@@ -381,7 +381,7 @@ TEST_CASE("UDP export: types of elements come before their templates, again with
     const auto count_types = [&types, &listener] {
         types = 0;
         for (const IpfixMessage& message : listener.hear()) {  // which judges the order
-            for (const IpfixRecord& each : message.records) {
+            for (const auto& each : message.records) {
                 types += each.has(303) ? 1 : 0;
             }
         }

@@ -32,8 +32,8 @@ std::vector<std::byte> octets_of(const KeptPacket& packet) {
     return bytes;
 }
 
-struct Fixture {
-    explicit Fixture(std::uint32_t most) : copies(most) { burst.owner = &copies; }
+struct CopyFixture {
+    explicit CopyFixture(std::uint32_t most) : copies(most) { burst.owner = &copies; }
     [[nodiscard]] KeptPacket keep(const std::vector<std::byte>& bytes) {
         view.captured = bytes;
         view.wire_bytes = 9999;
@@ -50,7 +50,7 @@ struct Fixture {
 
 TEST_CASE("CopiedPackets: a kept packet has the octets and metadata that came",
           "[flowcache][unit]") {
-    Fixture fixture(4);
+    CopyFixture fixture(4);
     for (const std::size_t count : {0U, 1U, 60U, 2048U, 2049U, 8192U}) {
         INFO(count);
         std::vector<std::byte> bytes = octets(count);
@@ -73,7 +73,7 @@ TEST_CASE("CopiedPackets: a kept packet has the octets and metadata that came",
 
 TEST_CASE("CopiedPackets: what exceeds the stated number is refused, and counted",
           "[flowcache][unit]") {
-    Fixture fixture(3);
+    CopyFixture fixture(3);
     const KeptBuffers& counts = fixture.copies.kept();
     std::vector<KeptPacket> packets;
     packets.push_back(fixture.keep(octets(10, 1)));
@@ -102,7 +102,7 @@ TEST_CASE("CopiedPackets: what exceeds the stated number is refused, and counted
     CHECK(counts.held() == 0);
     CHECK(fixture.keep(octets(6144)));
 
-    Fixture none(0);
+    CopyFixture none(0);
     CHECK_FALSE(none.keep(octets(1)));
     CHECK(none.copies.kept().refused() == 1);
 }
@@ -111,7 +111,7 @@ TEST_CASE("CopiedPackets: a packet outlives its source, and another thread gives
           "[flowcache][unit][threads]") {
     KeptPacket packet;
     {
-        Fixture fixture(2);
+        CopyFixture fixture(2);
         packet = fixture.keep(octets(100, 9));
     }
     std::thread([last = std::move(packet)]() mutable {
@@ -125,7 +125,7 @@ TEST_CASE("CopiedPackets: buffers come back from several threads at once, none t
     constexpr std::uint32_t kBuffers = 64;
     constexpr std::size_t kThreads = 3;
     constexpr unsigned kPackets = 20'000;
-    Fixture fixture(kBuffers);
+    CopyFixture fixture(kBuffers);
     std::array<std::atomic<KeptPacket*>, kThreads> handed{};
     std::atomic<bool> is_over{false};
     std::atomic<std::uint64_t> given_back{0};

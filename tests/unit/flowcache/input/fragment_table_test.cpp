@@ -26,9 +26,10 @@ PacketFields fragment(std::uint32_t id, std::uint8_t protocol, std::uint8_t ip_v
 }
 
 /// A table with its counters, fed with fragments of packets between two hosts.
-struct Fixture {
-    explicit Fixture(std::chrono::seconds timeout = 60s,
-                     std::size_t most_sets = FragmentTable::kFirstSets, std::uint64_t seed = 7)
+struct FragmentFixture {
+    explicit FragmentFixture(std::chrono::seconds timeout = 60s,
+                             std::size_t most_sets = FragmentTable::kFirstSets,
+                             std::uint64_t seed = 7)
         : table(FlowHasher(seed), timeout, most_sets) {}
 
     FragmentTable table;
@@ -54,7 +55,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("FragmentTable: later fragments get the ports of their first one", "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     fixture.first(fragment(2, ip_protocol::kUdp), {2000, 54});
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{1000, 53});
@@ -68,7 +69,7 @@ TEST_CASE("FragmentTable: later fragments get the ports of their first one", "[f
 
 TEST_CASE("FragmentTable: a fragment before its first one has ports 0 and is counted",
           "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{0, 0});
     CHECK(fixture.counters.without_first.read() == 1);
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
@@ -77,7 +78,7 @@ TEST_CASE("FragmentTable: a fragment before its first one has ports 0 and is cou
 }
 
 TEST_CASE("FragmentTable: every part of an identity separates packets", "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     PacketFields other = fragment(1, ip_protocol::kUdp);
     other.source = ip_address("192.0.2.9");
@@ -95,14 +96,14 @@ TEST_CASE("FragmentTable: of IPv6 the protocol is no part of the identity", "[fl
     // The first fragment's protocol stands behind further extension headers, which later fragments
     // do not carry: theirs is the first of those headers.
     constexpr std::uint8_t kDestinationOptions = 60;
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp, 6), {1000, 53});
     CHECK(fixture.later(fragment(1, kDestinationOptions, 6)) == Ports{1000, 53});
 }
 
 TEST_CASE("FragmentTable: a first fragment replaces an older one of its identity",
           "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     fixture.first(fragment(1, ip_protocol::kUdp), {2000, 54}, kStart + 1s);
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 61s) == Ports{2000, 54});
@@ -111,7 +112,7 @@ TEST_CASE("FragmentTable: a first fragment replaces an older one of its identity
 
 TEST_CASE("FragmentTable: ICMP leaves no ports, and takes those of its identity away",
           "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kIcmp), {0, 0x0800});
     CHECK(fixture.later(fragment(1, ip_protocol::kIcmp)) == Ports{0, 0});
     CHECK(fixture.counters.without_first.read() == 0);
@@ -122,7 +123,7 @@ TEST_CASE("FragmentTable: ICMP leaves no ports, and takes those of its identity 
 
 TEST_CASE("FragmentTable: 60 seconds after the first fragment its ports are still good, then not",
           "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 60s) == Ports{1000, 53});
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 60s + 1ns) == Ports{0, 0});
@@ -131,7 +132,7 @@ TEST_CASE("FragmentTable: 60 seconds after the first fragment its ports are stil
 
 TEST_CASE("FragmentTable: the timeout is the clock's, not that of packets out of order",
           "[flowcache][unit]") {
-    Fixture fixture;
+    FragmentFixture fixture;
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     // A packet from before does not end it.
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart - 1h) == Ports{1000, 53});
@@ -145,7 +146,7 @@ TEST_CASE("FragmentTable: the timeout is the clock's, not that of packets out of
 
 TEST_CASE("FragmentTable: without a timeout a first fragment's ports stay good",
           "[flowcache][unit]") {
-    Fixture fixture(0s);
+    FragmentFixture fixture(0s);
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53});
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp), kStart + 24h) == Ports{1000, 53});
     CHECK(fixture.counters.without_first.read() == 0);
@@ -155,7 +156,7 @@ TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no
           "[flowcache][unit]") {
     constexpr std::uint32_t kFlood = 500'000;  // every set is filled
     constexpr std::size_t kEntries = FragmentTable::kFirstSets * FragmentTable::kWays;
-    Fixture fixture;
+    FragmentFixture fixture;
     const std::size_t before = allocations();
     const auto port_of = [](std::uint32_t id) { return static_cast<std::uint16_t>(id % 60'000); };
     for (std::uint32_t id = 0; id < kFlood; ++id) {
@@ -182,7 +183,7 @@ TEST_CASE("FragmentTable: a flood displaces the oldest, is counted, and takes no
 TEST_CASE("FragmentTable: an entry that has aged out makes room without being counted as forgotten",
           "[flowcache][unit]") {
     constexpr std::uint32_t kMany = 500'000;  // every set is filled
-    Fixture fixture;
+    FragmentFixture fixture;
     for (std::uint32_t id = 0; id < kMany; ++id) {
         PacketFields fields = fragment(id, ip_protocol::kUdp);
         fixture.table.track(fields, kStart, kStart, fixture.counters);
@@ -202,7 +203,7 @@ Ports ports_of(std::uint32_t id) {
 }
 
 /// Keeps the ports of the first fragments 0 .. count - 1, a microsecond apart.
-void keep(Fixture& fixture, std::uint32_t count) {
+void keep(FragmentFixture& fixture, std::uint32_t count) {
     for (std::uint32_t id = 0; id < count; ++id) {
         PacketFields fields = fragment(id, ip_protocol::kUdp);
         fields.source_port = {ports_of(id).first};
@@ -212,7 +213,7 @@ void keep(Fixture& fixture, std::uint32_t count) {
 }
 
 /// How many of them are kept, with the ports that are theirs.
-std::size_t kept(Fixture& fixture, std::uint32_t count) {
+std::size_t kept(FragmentFixture& fixture, std::uint32_t count) {
     std::size_t good = 0;
     for (std::uint32_t id = 0; id < count; ++id) {
         const Ports found = fixture.later(fragment(id, ip_protocol::kUdp), kStart + 1s);
@@ -229,11 +230,11 @@ TEST_CASE("FragmentTable: one that may grow forgets nothing where a fixed one do
           "[flowcache][unit]") {
     constexpr std::uint32_t kCount = 30'000;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-        Fixture fixed(0s, FragmentTable::kFirstSets, seed);
+        FragmentFixture fixed(0s, FragmentTable::kFirstSets, seed);
         keep(fixed, kCount);
         CHECK(fixed.counters.forgotten.read() > 0);
 
-        Fixture grown(0s, FragmentTable::kMostSets, seed);
+        FragmentFixture grown(0s, FragmentTable::kMostSets, seed);
         keep(grown, kCount);
         CHECK(grown.table.sets() > FragmentTable::kFirstSets);
         CHECK(grown.counters.forgotten.read() == 0);
@@ -247,7 +248,7 @@ TEST_CASE("FragmentTable: one that has grown to its bound displaces the oldest o
     constexpr std::uint32_t kCount = 500'000;  // every set is filled
     constexpr std::size_t kSets = 2 * FragmentTable::kFirstSets;
     constexpr std::size_t kEntries = kSets * FragmentTable::kWays;
-    Fixture fixture(0s, kSets);
+    FragmentFixture fixture(0s, kSets);
     keep(fixture, kCount);
     CHECK(fixture.table.sets() == kSets);
     CHECK(fixture.counters.forgotten.read() == kCount - kEntries);
@@ -258,7 +259,7 @@ TEST_CASE("FragmentTable: one that has grown to its bound displaces the oldest o
 TEST_CASE("FragmentTable: what has aged out makes room before the table grows",
           "[flowcache][unit]") {
     constexpr std::uint32_t kCount = 10'000;
-    Fixture fixture(60s, FragmentTable::kMostSets);
+    FragmentFixture fixture(60s, FragmentTable::kMostSets);
     for (std::uint32_t id = 0; id < 20 * kCount; ++id) {
         fixture.first(fragment(id, ip_protocol::kUdp), {1, 2}, kStart + (id / kCount) * 61s);
     }
@@ -268,7 +269,7 @@ TEST_CASE("FragmentTable: what has aged out makes room before the table grows",
 
 TEST_CASE("FragmentTable: an entry from before the clock went back is used no more",
           "[flowcache][unit]") {
-    Fixture fixture(GENERATE(0s, 60s));
+    FragmentFixture fixture(GENERATE(0s, 60s));
     fixture.first(fragment(1, ip_protocol::kUdp), {1000, 53}, kStart + 3600s);
     fixture.clock = kStart;
     CHECK(fixture.later(fragment(1, ip_protocol::kUdp)) == Ports{0, 0});

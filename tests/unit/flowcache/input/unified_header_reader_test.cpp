@@ -63,8 +63,8 @@ std::vector<ToldPacket> told(std::uint32_t first, std::uint32_t count) {
     return packets;
 }
 
-struct Fixture {
-    explicit Fixture(WorkerShare share = {}) : path(source, share) {}
+struct HeaderFixture {
+    explicit HeaderFixture(WorkerShare share = {}) : path(source, share) {}
 
     /// One receive() with its release(); what it yielded is appended to `packets`.
     ParsedBurst step() {
@@ -109,7 +109,7 @@ TEST_CASE(
     "UnifiedHeaderReader: a burst of frames is many bursts of packets, and kept until the "
     "last",
     "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     fixture.source.add({unified_frame(told(0, 50), 0), unified_frame(told(50, 50), 50),
                         unified_frame(told(100, 50), 100)});
     CHECK(fixture.step().packets.size() == kBurstPackets);
@@ -131,7 +131,7 @@ TEST_CASE(
 TEST_CASE(
     "UnifiedHeaderReader: a burst that ends with a full burst of packets is given back at once",
     "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     fixture.source.add({unified_frame(told(0, kBurstPackets))});
     CHECK(fixture.step().packets.size() == kBurstPackets);
     CHECK(fixture.source.released == 1);
@@ -152,7 +152,7 @@ TEST_CASE("UnifiedHeaderReader: versions may change within a stream, for each of
     const std::vector<ToldPacket> without = told(20, 60);
     std::size_t packets = 0;
     for (std::uint16_t worker = 0; worker < workers; ++worker) {
-        Fixture fixture({.worker = worker, .workers = workers});
+        HeaderFixture fixture({.worker = worker, .workers = workers});
         fixture.source.add({unified_frame(with_segments, 0, 0, true), unified_frame(without, 20),
                             unified_frame(with_segments, 80, 0, true)});
         fixture.drain();
@@ -170,7 +170,7 @@ TEST_CASE("UnifiedHeaderReader: versions may change within a stream, for each of
 TEST_CASE("UnifiedHeaderReader: refused frames are ignored by name and harm nothing",
           "[flowcache][unit]") {
     using namespace unified_header;
-    Fixture fixture;
+    HeaderFixture fixture;
     std::vector<std::byte> version = unified_frame(told(0, 3));
     version[frame_at::kVersion] = std::byte{9};
     std::vector<std::byte> length = unified_frame(told(0, 3));
@@ -199,7 +199,7 @@ TEST_CASE("UnifiedHeaderReader: refused frames are ignored by name and harm noth
 
 TEST_CASE("UnifiedHeaderReader: packets that the sender ignored are ignored by the same name",
           "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     std::vector<ToldPacket> packets = told(0, 100);
     packets[0].status = ParseStatus::arp;
     packets[1].status = ParseStatus::truncated_ipv4_header;
@@ -243,7 +243,7 @@ TEST_CASE("UnifiedHeaderReader: packets that the sender ignored are ignored by t
 
 TEST_CASE("UnifiedHeaderReader: every record moves the clock, also one of an ignored packet",
           "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     std::vector<ToldPacket> packets = told(0, 4);
     packets[0].time = Timestamp{10s};
     packets[1].time = Timestamp{30s};
@@ -272,7 +272,7 @@ TEST_CASE("UnifiedHeaderReader: workers share the packets of a stream, all have 
     std::uint64_t bad_times = 0;
     std::uint64_t received = 0;
     for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
-        Fixture fixture({.worker = worker, .workers = kWorkers});
+        HeaderFixture fixture({.worker = worker, .workers = kWorkers});
         fixture.source.add({unified_frame(packets, 5), bad, unified_frame(told(300, 1), 310)});
         ParsedBurst last{};
         while (!fixture.path.ended()) {
@@ -303,7 +303,7 @@ TEST_CASE("UnifiedHeaderReader: numbers of packets are those of the stream, for 
     constexpr std::uint16_t kWorkers = 3;
     std::size_t metered = 0;
     for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
-        Fixture fixture({.worker = worker, .workers = kWorkers, .is_numbered = true});
+        HeaderFixture fixture({.worker = worker, .workers = kWorkers, .is_numbered = true});
         fixture.source.add({unified_frame(told(0, 200)), unified_frame(told(200, 101), 200)});
         std::uint64_t least = 0;
         while (!fixture.path.ended()) {
@@ -322,14 +322,14 @@ TEST_CASE("UnifiedHeaderReader: numbers of packets are those of the stream, for 
         CHECK(least == 301);
     }
     CHECK(metered == 301);
-    Fixture without;
+    HeaderFixture without;
     without.source.add({unified_frame(told(0, 1))});
     CHECK(without.step().burst.numbers == nullptr);
 }
 
 TEST_CASE("UnifiedHeaderReader: records that never came are counted, of streams that are followed",
           "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     fixture.source.add({unified_frame(told(0, 10), 100, 1), unified_frame(told(0, 10), 500, 2),
                         unified_frame(told(0, 10), 115, 1), unified_frame(told(0, 10), 510, 2)});
     for (std::uint32_t stream = 3; stream <= UnifiedStreams::kMostStreams + 2; ++stream) {
@@ -385,7 +385,7 @@ TEST_CASE("UnifiedHeaderReader: a clock that moves on is called at each poll of 
 }
 
 TEST_CASE("UnifiedHeaderReader: no receive allocates", "[flowcache][unit]") {
-    Fixture fixture;
+    HeaderFixture fixture;
     std::vector<ToldPacket> packets = told(0, 23);
     packets[5].status = ParseStatus::arp;
     for (std::uint32_t burst = 0; burst < 100; ++burst) {
