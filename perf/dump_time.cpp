@@ -6,10 +6,10 @@
 //
 // Two rings have a share of a million flows each, with frames of 60 octets. Their threads write
 // packets at a steady rate, as many as come; a packet that would wait longer than a NIC's 4096
-// descriptors hold at that rate counts as missed.
+// descriptors hold at that rate counts as missed. After each dump comes a quiet time as long, in
+// which packets are counted in the same way: what is missed then, no dump is the cause of.
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +27,7 @@
 
 #include "daemon/capture/capture_reader.hpp"
 #include "daemon/filter/packet_filter.hpp"
+#include "daemon/machine/thread_priority.hpp"
 #include "daemon/recorder/asked_flow.hpp"
 #include "daemon/recorder/packet_dump.hpp"
 #include "daemon/recorder/packet_hashes.hpp"
@@ -108,6 +110,20 @@ private:
     Timestamp now_ = kStart;
 };
 
+/// What came for a queue, or for both, in some time.
+struct Came {
+    std::uint64_t written = 0;
+    std::uint64_t missed = 0;
+    Came& operator+=(const Came& other) noexcept {
+        written += other.written;
+        missed += other.missed;
+        return *this;
+    }
+    Came operator-(const Came& other) const noexcept {
+        return {.written = written - other.written, .missed = missed - other.missed};
+    }
+};
+
 /// Writes into a queue at a steady rate, until it is told to end.
 class Traffic {
 public:
@@ -121,16 +137,12 @@ public:
           }) {}
     Traffic(const Traffic&) = delete;
     Traffic& operator=(const Traffic&) = delete;
-    ~Traffic() { end(); }
-    void end() {
+    ~Traffic() {
         ends_ = true;
-        if (thread_.joinable()) {
-            thread_.join();
-        }
+        thread_.join();
     }
-    /// After end().
-    [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
-    [[nodiscard]] std::uint64_t missed() const noexcept { return missed_; }
+    /// Since its start; from any thread.
+    [[nodiscard]] Came came() const noexcept { return {.written = written_, .missed = missed_}; }
 
 private:
     void run(Queue& queue, double packets_per_second) {
@@ -153,27 +165,38 @@ private:
     }
 
     std::atomic<bool> ends_{false};
-    std::uint64_t written_ = 0;
-    std::uint64_t missed_ = 0;
+    std::atomic<std::uint64_t> written_{0};
+    std::atomic<std::uint64_t> missed_{0};
     std::thread thread_;
 };
 
 using Queues = std::array<std::unique_ptr<Queue>, 2>;
+using Traffics = std::array<std::unique_ptr<Traffic>, 2>;
+
+Came sum_of(const Traffics& traffics) {
+    Came sum;
+    for (const auto& traffic : traffics) {
+        sum += traffic->came();
+    }
+    return sum;
+}
 
 struct Dumped {
     double seconds{};
     std::uint64_t matched{};
     std::uint64_t overwritten{};
+    Came came;  ///< for both queues meanwhile
 };
 
 /// Dumps one flow, and checks that it is whole.
-Dumped dump(const Queues& queues, std::uint64_t flow, FlowHasher hasher) {
+Dumped dump(const Queues& queues, const Traffics& traffics, std::uint64_t flow, FlowHasher hasher) {
     const std::uint32_t address = __builtin_bswap32(address_of(flow));
     const std::string host = "10." + std::to_string(address >> 16U & 0xffU) + "." +
                              std::to_string(address >> 8U & 0xffU) + "." +
                              std::to_string(address & 0xffU);
     const std::string expression =
         "udp and host " + host + " and host 198.51.100.2 and port 5000 and port 6000";
+    const Came before = sum_of(traffics);
     const Clock::time_point begin = Clock::now();
     PacketFilter filter(expression, FilterLinks::ethernet);
     std::vector<DumpQueue> rings;
@@ -196,7 +219,8 @@ Dumped dump(const Queues& queues, std::uint64_t flow, FlowHasher hasher) {
                      .pause = [](auto time) { std::this_thread::sleep_for(time); },
                      .goes_on = [] { return true; }});
     demand(dump.run(), "the dump is whole");
-    Dumped dumped{.seconds = std::chrono::duration<double>(Clock::now() - begin).count()};
+    Dumped dumped{.seconds = std::chrono::duration<double>(Clock::now() - begin).count(),
+                  .came = sum_of(traffics) - before};
     for (const DumpAccount& account : dump.accounts()) {
         dumped.matched += account.matched;
         dumped.overwritten += account.overwritten;
@@ -220,28 +244,54 @@ Dumped dump(const Queues& queues, std::uint64_t flow, FlowHasher hasher) {
     return dumped;
 }
 
-/// As many as one thread can write.
-double packets_per_second(Queue& queue) {
-    constexpr std::uint64_t kPackets = std::uint64_t{1} << 21U;
+/// What each of two threads can write while the other one writes.
+double packets_per_second(const Queues& queues) {
+    constexpr std::uint64_t kPackets = std::uint64_t{1} << 22U;
+    const auto write = [](Queue& queue) {
+        for (std::uint64_t done = 0; done < kPackets; done += kBurstPackets) {
+            queue.write(kBurstPackets);
+        }
+    };
     const Clock::time_point begin = Clock::now();
-    for (std::uint64_t done = 0; done < kPackets; done += kBurstPackets) {
-        queue.write(kBurstPackets);
-    }
+    std::thread other(write, std::ref(*queues[1]));
+    write(*queues[0]);
+    other.join();
     return kPackets / std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+/// What comes for both queues in some time without a dump.
+Came came_quietly(const Traffics& traffics, double seconds) {
+    const Came before = sum_of(traffics);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    return sum_of(traffics) - before;
+}
+
 /// Dumps some flows of both queues.
-Json dump_flows(const Queues& queues, FlowHasher hasher, std::vector<double>& seconds) {
+Json dump_flows(const Queues& queues, const Traffics& traffics, FlowHasher hasher) {
+    std::vector<double> seconds;
+    Came meanwhile;
+    Came quietly;
     auto dumps = Json::array();
     for (const std::uint64_t flow : {1234U, 765'432U, 31U, 500'007U, 499'999U, 900'001U, 77'777U}) {
-        const Dumped dumped = dump(queues, flow, hasher);
+        const Dumped dumped = dump(queues, traffics, flow, hasher);
+        const Came quiet = came_quietly(traffics, dumped.seconds);
         seconds.push_back(dumped.seconds);
+        meanwhile += dumped.came;
+        quietly += quiet;
         dumps.push_back({{"flow", flow},
                          {"seconds", dumped.seconds},
                          {"packets", dumped.matched},
-                         {"overwritten", dumped.overwritten}});
+                         {"overwritten", dumped.overwritten},
+                         {"missed", dumped.came.missed},
+                         {"missed_without_a_dump", quiet.missed}});
     }
-    return dumps;
+    return {{"written", meanwhile.written},
+            {"missed", meanwhile.missed},
+            {"written_without_a_dump", quietly.written},
+            {"missed_without_a_dump", quietly.missed},
+            {"seconds", median_of(seconds)},
+            {"seconds_most", std::ranges::max(seconds)},
+            {"dumps", dumps}};
 }
 
 int run(int argc, char** argv) {
@@ -265,27 +315,22 @@ int run(int argc, char** argv) {
     for (const auto& queue : queues) {
         queue->fill();
     }
-    const double most = packets_per_second(*queues[0]);
+    const double most = packets_per_second(queues);
     rate = rate == 0 ? most / 2 : rate;
-    Traffic first(*queues[0], rate, 0);
-    Traffic second(*queues[1], rate, 1 % std::max(std::thread::hardware_concurrency(), 1U));
-    ::setpriority(PRIO_PROCESS, 0, 19);  // of this thread alone, as DumpCommand does
-    std::vector<double> seconds;
-    const Json dumps = dump_flows(queues, hasher, seconds);
-    first.end();
-    second.end();
+    const unsigned cpus = std::max(std::thread::hardware_concurrency(), 1U);
+    Json json{{"gibibytes", gibibytes},
+              {"packets_in_rings", queues[0]->ring().kept() + queues[1]->ring().kept()},
+              {"most_written_per_second", most},
+              {"rate_of_each", rate}};
+    {
+        const Traffics traffics{std::make_unique<Traffic>(*queues[0], rate, 0),
+                                std::make_unique<Traffic>(*queues[1], rate, 1 % cpus)};
+        let_others_go_first();  // as DumpCommand does
+        json.update(dump_flows(queues, traffics, hasher));
+    }
     if (check_only) {
         return EXIT_SUCCESS;
     }
-    const Json json{{"gibibytes", gibibytes},
-                    {"packets_in_rings", queues[0]->ring().kept() + queues[1]->ring().kept()},
-                    {"most_written_per_second", most},
-                    {"rate_of_each", rate},
-                    {"written", first.written() + second.written()},
-                    {"missed", first.missed() + second.missed()},
-                    {"seconds", median_of(seconds)},
-                    {"seconds_most", std::ranges::max(seconds)},
-                    {"dumps", dumps}};
     std::cout << json.dump(2) << "\n";
     return EXIT_SUCCESS;
 }
