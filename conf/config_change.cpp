@@ -21,21 +21,25 @@ std::map<std::string, Setting> by_path(const Config& config) {
     return settings;
 }
 
+/// Adds those of these settings that the others do not have, or that differ.
+void add_differing(const std::map<std::string, Setting>& these,
+                   const std::map<std::string, Setting>& others,
+                   std::map<std::string, Apply>& differing) {
+    for (const auto& [path, setting] : these) {
+        const auto other = others.find(path);
+        if (other == others.end() || other->second.value != setting.value) {
+            differing.emplace(path, setting.apply);
+        }
+    }
+}
+
 /// The settings that only one of two configurations has, or that differ, by path.
 std::map<std::string, Apply> differences(const Config& running, const Config& wanted) {
     const std::map<std::string, Setting> before = by_path(running);
     const std::map<std::string, Setting> after = by_path(wanted);
     std::map<std::string, Apply> differing;
-    const auto add_missing = [&differing](const auto& these, const auto& others) {
-        for (const auto& [path, setting] : these) {
-            const auto other = others.find(path);
-            if (other == others.end() || other->second.value != setting.value) {
-                differing.emplace(path, setting.apply);
-            }
-        }
-    };
-    add_missing(before, after);
-    add_missing(after, before);
+    add_differing(before, after, differing);
+    add_differing(after, before, differing);
     return differing;
 }
 

@@ -304,7 +304,7 @@ private:
     [[nodiscard]] std::unique_ptr<FlowWatcher> watch(const DeclaredTable& table,
                                                      std::span<const OwnField> own,
                                                      const TableQueuePlace& place) {
-        return triggers_->watch(watch_declared(table.compiled(), table.layout(), table.options(),
+        return triggers_->watch(watch_declared({table.compiled(), table.layout(), table.options()},
                                                config_.flows, own, parse_of(config_)),
                                 {.entries = entries_for(table.options()),
                                  .numa_node = place.numa_node,

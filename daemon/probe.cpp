@@ -97,6 +97,7 @@ ParseOptions parse_of_tables(const Config& config) {
 /// of the recorder.
 std::vector<WantedFilter> wanted_filters(const Config& config, const TableSet& tables) {
     std::vector<WantedFilter> wanted;
+    wanted.reserve(config.inputs.size());
     for (const InputOptions& input : config.inputs) {
         wanted.push_back({.owner = "input " + input.name,
                           .expression = input.filter,
@@ -628,7 +629,7 @@ private:
         if (recorder_) {
             recorder_->read(ledger);
         }
-        if (triggers_) {
+        if (triggers_ && ledger.recorder) {  // there are no triggers without a recorder
             triggers_->read(*ledger.recorder);
         }
         return ledger;

@@ -51,7 +51,7 @@ std::unique_ptr<FlowWatcher> ProbeTriggers::watch(const DeclaredTable& table,
                                                   std::span<const OwnField> own,
                                                   const TableQueuePlace& place) {
     try {
-        return set_.watch(watch_declared(table.compiled(), table.layout(), table.options(),
+        return set_.watch(watch_declared({table.compiled(), table.layout(), table.options()},
                                          config_.flows, own, parse_of_rings(config_)),
                           {.entries = entries_for(table.options()),
                            .numa_node = place.numa_node,

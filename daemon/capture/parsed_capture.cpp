@@ -64,15 +64,15 @@ void ParsedCapture::leave(std::size_t number) noexcept {
     std::shared_ptr<OpenCapture> passed;  // closes the file after the mutex is free
     const std::scoped_lock lock{mutex_};
     Batch& batch = batches_[number % kBatches];
-    if (--batch.holders == 0) {
-        passed = std::move(batch.capture);
+    if (--batch.holders_ == 0) {
+        passed = std::move(batch.capture_);
         announce_change();
     }
 }
 
 /// Whether no worker reads, and there is room for another batch.
 bool ParsedCapture::may_read() const noexcept {
-    return !is_reading_ && !has_ended_ && batches_[made_ % kBatches].holders == 0;
+    return !is_reading_ && !has_ended_ && batches_[made_ % kBatches].holders_ == 0;
 }
 
 void ParsedCapture::announce_change() noexcept {
@@ -111,7 +111,7 @@ void ParsedCapture::read_next(std::unique_lock<std::mutex>& lock) noexcept {
     is_reading_ = false;
     may_read_ahead_ = is_there || takes_no_wait;
     has_ended_ = batch.is_last;
-    batch.holders = workers_;
+    batch.holders_ = workers_;
     ++made_;
     announce_change();
 }
@@ -134,7 +134,7 @@ void ParsedCapture::fill(Batch& batch) noexcept {
         }
     }
     batch.next_number = next_number_;
-    batch.capture = source_.capture();
+    batch.capture_ = source_.capture();
     batch.is_last = source_.exhausted();
     batch.unknown_interface = counters_.unknown_interface.read() - unknown;
     batch.unknown_interface_octets = counters_.unknown_interface_octets.read() - unknown_octets;

@@ -41,6 +41,7 @@ namespace tributary {
 /// So the octets of kBatches batches lie in the last kBatches pieces, which CaptureStream keeps.
 ///
 /// @thread  any; a worker's calls are its own
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters are aligned to cache lines
 class ParsedCapture {
 public:
     static constexpr std::size_t kBatches = CaptureStream::kPieces;
@@ -73,8 +74,8 @@ public:
 
     private:
         friend class ParsedCapture;
-        std::shared_ptr<OpenCapture> capture;  ///< which the octets lie in
-        std::uint16_t holders = 0;             ///< workers that have not passed it
+        std::shared_ptr<OpenCapture> capture_;  ///< which the octets lie in
+        std::uint16_t holders_ = 0;             ///< workers that have not passed it
     };
 
     /// @param files    of one worker; outlives the capture

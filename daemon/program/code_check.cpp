@@ -192,7 +192,8 @@ public:
             if (is(place_, kMarker)) {
                 markers_.insert(instructions_[place_].start);
             }
-            if (instructions_[place_].target && !take_jump(*instructions_[place_].target)) {
+            const auto& target = instructions_[place_].target;
+            if (target && !take_jump(*target)) {
                 return false;
             }
         }

@@ -18,16 +18,15 @@ namespace {
 
 /// Registers. DPDK's loads from the frame take it from register 6, leave what they read in
 /// register 0, and change registers 1 to 5.
-enum Register : std::uint8_t {
-    kAccumulator = EBPF_REG_0,
-    kArgument = EBPF_REG_1,  ///< at the start
-    kScratch = EBPF_REG_3,   ///< for one instruction of the program
-    kMark = EBPF_REG_5,      ///< for has_right_jumps() alone
-    kFrame = EBPF_REG_6,
-    kIndex = EBPF_REG_7,
-    kSaved = EBPF_REG_8,
-    kStack = EBPF_REG_10,
-};
+using Register = std::uint8_t;
+constexpr Register kAccumulator = EBPF_REG_0;
+constexpr Register kArgument = EBPF_REG_1;  // at the start
+constexpr Register kScratch = EBPF_REG_3;   // for one instruction of the program
+constexpr Register kMark = EBPF_REG_5;      // for has_right_jumps() alone
+constexpr Register kFrame = EBPF_REG_6;
+constexpr Register kIndex = EBPF_REG_7;
+constexpr Register kSaved = EBPF_REG_8;
+constexpr Register kStack = EBPF_REG_10;
 
 constexpr std::uint32_t kFarthestOffset = FrameArgument::kMostOctets;
 constexpr std::uint32_t kBitsOfRegister = 32;
@@ -388,8 +387,8 @@ tl::expected<std::vector<ebpf_insn>, NotNative> to_ebpf(std::span<const bpf_insn
     }
     Translation translation(program);
     std::vector<ebpf_insn> instructions = translation.run();
-    if (translation.fault()) {
-        return tl::unexpected(*translation.fault());
+    if (const std::optional<NotNative> fault = translation.fault()) {
+        return tl::unexpected(*fault);
     }
     return instructions;
 }

@@ -53,17 +53,24 @@ Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<Recor
     }
     const auto recorded =
         static_cast<std::size_t>(std::ranges::count(places_, true, &RecorderPlace::is_recorded));
-    const std::size_t octets = ring_octets(options_, std::max<std::size_t>(recorded, 1));
+    make_queues(ring_octets(options_, std::max<std::size_t>(recorded, 1)));
+}
+
+Recorder::~Recorder() = default;
+
+/// In parallel, each in a thread of its own on its CPU.
+void Recorder::make_queues(std::size_t octets) {
     std::vector<std::exception_ptr> failures(places_.size());
     std::vector<std::unique_ptr<PinnedThread>> makers;
     for (std::size_t place = 0; place < places_.size(); ++place) {
-        if (places_[place].is_recorded) {
-            makers.push_back(std::make_unique<PinnedThread>(
-                ThreadPlace{.name = "recorder", .cpu = places_[place].cpu},
-                [this, place, octets, &failure = failures[place]] {
-                    make_queue(place, octets, failure);
-                }));
+        if (!places_[place].is_recorded) {
+            continue;
         }
+        makers.push_back(std::make_unique<PinnedThread>(
+            ThreadPlace{.name = "recorder", .cpu = places_[place].cpu},
+            [this, place, octets, &failure = failures[place]] {
+                make_queue(place, octets, failure);
+            }));
     }
     makers.clear();  // waits for all
     for (const std::exception_ptr& failure : failures) {
@@ -72,8 +79,6 @@ Recorder::Recorder(RecorderOptions options, FlowHasher hasher, std::vector<Recor
         }
     }
 }
-
-Recorder::~Recorder() = default;
 
 /// @param failure  gets what is thrown
 void Recorder::make_queue(std::size_t place, std::size_t octets,

@@ -77,6 +77,7 @@ public:
     void read(RecorderLedger& ledger) const;
 
 private:
+    void make_queues(std::size_t octets);
     void make_queue(std::size_t place, std::size_t octets, std::exception_ptr& failure) noexcept;
 
     RecorderOptions options_;

@@ -5,6 +5,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -146,13 +147,22 @@ public:
         }
     }
 
+    /// To the files of the frame's time.
+    void add(const PacketView& frame, FrameParser& parser) const {
+        PacketFields fields;
+        const bool is_metered = parser.parse(frame, fields) == ParseStatus::ok;
+        for (Output* const output : at(frame.seen_at)) {
+            output->add({frame, is_metered ? &fields : nullptr});
+        }
+    }
+
+private:
     [[nodiscard]] std::span<Output* const> at(Timestamp time) const {
         const auto behind = begins_.upper_bound(time);
         return behind == begins_.begin() ? std::span<Output* const>()
                                          : std::span<Output* const>(std::prev(behind)->second);
     }
 
-private:
     std::map<Timestamp, std::vector<Output*>> begins_;
 };
 
@@ -255,16 +265,8 @@ CaptureDumps::ReadEnd CaptureDumps::read_captures(const Spans& spans) {
         }
         FrameBurst burst = source.receive();
         const PacketMask chosen = parser.choose(burst);
-        for (std::size_t index = 0; index < burst.frames.size(); ++index) {
-            if ((chosen & mask_of(index)) == 0) {
-                continue;
-            }
-            const PacketView& view = burst.frames[index];
-            PacketFields fields;
-            const bool is_metered = parser.parse(view, fields) == ParseStatus::ok;
-            for (Output* const output : spans.at(view.seen_at)) {
-                output->add({view, is_metered ? &fields : nullptr});
-            }
+        for (PacketMask left = chosen; left != 0; left &= left - 1) {
+            spans.add(burst.frames[static_cast<std::size_t>(std::countr_zero(left))], parser);
         }
         source.release(burst);
     }

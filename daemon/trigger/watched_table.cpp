@@ -14,22 +14,22 @@ WatchedTable watch_main(const RecordLayout& layout, const FlowCacheOptions& opti
             .fragment_timeout = options.fragment_timeout};
 }
 
-WatchedTable watch_declared(const CompiledTable& table, const RecordLayout& layout,
-                            const FlowCacheOptions& options, const FlowCacheOptions& main,
+WatchedTable watch_declared(const DeclaredParts& parts, const FlowCacheOptions& main,
                             std::span<const OwnField> own, const ParseOptions& parse) {
-    WatchedTable watched{.name = table.declaration().name,
-                         .layout = layout,
-                         .options = options,
-                         .elements = {.key = options.key, .is_declared = true, .name = {}},
+    const TableDeclaration& declaration = parts.table.declaration();
+    WatchedTable watched{.name = declaration.name,
+                         .layout = parts.layout,
+                         .options = parts.options,
+                         .elements = {.key = parts.options.key, .is_declared = true, .name = {}},
                          .parse = parse,
                          .fragments = main.fragments,
                          .fragment_timeout = main.fragment_timeout};
     watched.compiled = std::make_unique<const CompiledTable>(
-        table.declaration(), own, TableUse{.parse = parse, .packets = TablePackets::whole});
+        declaration, own, TableUse{.parse = parse, .packets = TablePackets::whole});
     watched.options.key.extractor = watched.compiled->extractor();
     watched.elements.key.extractor = watched.compiled->extractor();
-    if (!table.declaration().filter.empty()) {
-        watched.filters.push_back(table.declaration().filter);
+    if (!declaration.filter.empty()) {
+        watched.filters.push_back(declaration.filter);
     }
     for (const std::size_t field : watched.compiled->own_fields()) {
         if (!own[field].when.empty()) {

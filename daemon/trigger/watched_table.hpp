@@ -39,15 +39,19 @@ struct WatchedTable {
 /// The main table.
 [[nodiscard]] WatchedTable watch_main(const RecordLayout& layout, const FlowCacheOptions& options,
                                       const ParseOptions& parse);
+/// A declared table, as its queues have it.
+struct DeclaredParts {
+    const CompiledTable& table;
+    const RecordLayout& layout;
+    const FlowCacheOptions& options;  ///< of its caches
+};
 /// A declared table.
 ///
-/// @param options  of its caches
-/// @param main     of the main table
-/// @param own      fields of the user's own that it uses
-/// @errors         TableError; std::bad_alloc
-[[nodiscard]] WatchedTable watch_declared(const CompiledTable& table, const RecordLayout& layout,
-                                          const FlowCacheOptions& options,
-                                          const FlowCacheOptions& main,
+/// @param main   options of the main table
+/// @param own    fields of the user's own that it uses
+/// @param parse  of its packets
+/// @errors       TableError; std::bad_alloc
+[[nodiscard]] WatchedTable watch_declared(const DeclaredParts& parts, const FlowCacheOptions& main,
                                           std::span<const OwnField> own, const ParseOptions& parse);
 
 /// Other words for the elements of a table's values.

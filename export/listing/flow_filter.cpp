@@ -300,7 +300,7 @@ private:
         return is_one ? std::move(name) : std::nullopt;
     }
 
-    FlowCondition parse_sum(Name first) {
+    FlowCondition parse_sum(const Name& first) {
         SumCondition sum;
         sum.terms.push_back(term_of(first, false));
         words_ = first.behind;

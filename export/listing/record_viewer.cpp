@@ -86,6 +86,12 @@ private:
     }
 };
 
+NamesOf names_in(const FlowCondition& condition) {
+    NamesOf names;
+    std::visit([&names](const auto& what) { names(what); }, condition.what);
+    return names;
+}
+
 /// Checks that all elements that a condition names have types that go with it.
 struct TypeCheck {
     std::span<const IpfixElement> elements;
@@ -152,14 +158,19 @@ RecordViewer::RecordViewer(const RecordLayout& layout, const TableElements& elem
     values_.resize(most_fields);
     std::set<const IpfixElement*> found;
     for (const Shape& shape : by_shape_) {
-        for (const IpfixField& field : shape.layout.fields) {
-            if (found.insert(field.element).second) {
-                elements_.push_back(*field.element);
-            }
-        }
+        add_elements(shape, found);
     }
     for (const FieldElement& element : further) {
         elements_.push_back(element_of(element));
+    }
+}
+
+/// @param found  those of the shapes before, to which those of this one are added
+void RecordViewer::add_elements(const Shape& shape, std::set<const IpfixElement*>& found) {
+    for (const IpfixField& field : shape.layout.fields) {
+        if (found.insert(field.element).second) {
+            elements_.push_back(*field.element);
+        }
     }
 }
 
@@ -179,35 +190,39 @@ void RecordViewer::check(const FlowFilter& filter) const {
 }
 
 bool depends_on_end(const FlowCondition& condition) {
-    NamesOf names;
-    std::visit(names, condition.what);
+    const NamesOf names = names_in(condition);
     return names.depends_on_end;
 }
 
 std::optional<std::vector<RecordPlace>> RecordViewer::changing_places(
     const FlowCondition& condition) const {
-    NamesOf names;
-    std::visit(names, condition.what);
+    const NamesOf names = names_in(condition);
     if (names.changes_with_each_packet) {
         return std::nullopt;
     }
-    const SentElements sent;
     std::set<RecordPlace> places;
     for (const Shape& shape : by_shape_) {
-        for (std::size_t index = 0; index < shape.made.fields.size(); ++index) {
-            const TemplateField& field = shape.made.fields[index];
-            const IpfixElement& element = *shape.layout.fields[index].element;
-            // Of a count both directions.
-            const bool is_meant = names.elements.contains(sent.of(field).element->name) ||
-                                  std::ranges::any_of(names.elements, [&](const auto& name) {
-                                      return is_named(element, name);
-                                  });
-            if (is_meant) {
-                places.insert({field.from, octets_in_record(field)});
-            }
-        }
+        add_places(shape, names.elements, places);
     }
     return std::vector(places.begin(), places.end());
+}
+
+/// Adds the places of a shape's fields that have one of these names.
+void RecordViewer::add_places(const Shape& shape, const std::set<std::string, std::less<>>& names,
+                              std::set<RecordPlace>& places) {
+    const SentElements sent;
+    for (std::size_t index = 0; index < shape.made.fields.size(); ++index) {
+        const TemplateField& field = shape.made.fields[index];
+        const IpfixElement& element = *shape.layout.fields[index].element;
+        // Of a count both directions.
+        const bool is_meant = names.contains(sent.of(field).element->name) ||
+                              std::ranges::any_of(names, [&element](const auto& name) {
+                                  return is_named(element, name);
+                              });
+        if (is_meant) {
+            places.insert({field.from, octets_in_record(field)});
+        }
+    }
 }
 
 RecordViewer::View RecordViewer::view(const std::byte* record) noexcept {

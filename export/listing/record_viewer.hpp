@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +77,10 @@ private:
         RecordTemplate made;
         IpfixTemplate layout;
     };
+
+    void add_elements(const Shape& shape, std::set<const IpfixElement*>& found);
+    static void add_places(const Shape& shape, const std::set<std::string, std::less<>>& names,
+                           std::set<RecordPlace>& places);
 
     RecordShapes shapes_;
     ElementNames names_;

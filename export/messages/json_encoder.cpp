@@ -86,9 +86,9 @@ std::unique_ptr<JsonEncoder::Layout> JsonEncoder::make_layout(const MeteringProc
         std::size_t most = 0;
         for (const TemplateField& field : shape.made.fields) {
             const SentElement& sent = elements.of(field);
-            Member member{.name = *added->names.insert(",\"" + json_name(sent) + "\":").first,
-                          .octets = octets_of(field.encoding),
-                          .form = json_form(sent, field.encoding)};
+            const Member member{.name = *added->names.insert(",\"" + json_name(sent) + "\":").first,
+                                .octets = octets_of(field.encoding),
+                                .form = json_form(sent, field.encoding)};
             const bool is_text = has_length(field.encoding);
             most += member.name.size() +
                     most_json_octets(member.form, is_text ? field.text_octets : member.octets);

@@ -54,14 +54,22 @@ private:
         while (chosen != 0) {
             const auto first = static_cast<std::size_t>(std::countr_zero(chosen));
             const auto count = static_cast<std::size_t>(std::countr_one(chosen >> first));
-            for (const PacketView& frame : frames.subspan(first, count)) {
-                if (parser.parse(frame, *fields) == ParseStatus::ok) {
-                    keyed.add(frame, *fields);
-                    ++fields;
-                }
-            }
+            fields = parse_run(frames.subspan(first, count), fields, parser, keyed);
             chosen &= chosen + mask_of(first);  // adding carries through the run
         }
+    }
+    /// @param to  fields of the first packet
+    /// @return    behind the fields of the last one
+    [[gnu::always_inline]] static PacketFields* parse_run(std::span<const PacketView> frames,
+                                                          PacketFields* to, FrameParser& parser,
+                                                          KeyedBurst& keyed) noexcept {
+        for (const PacketView& frame : frames) {
+            if (parser.parse(frame, *to) == ParseStatus::ok) {
+                keyed.add(frame, *to);
+                ++to;
+            }
+        }
+        return to;
     }
     /// Marks what was metered and, of what was chosen, ignored. A mark for each frame in the loop
     /// above would cost an instruction per packet.
