@@ -127,6 +127,7 @@ void KafkaTransport::drain(std::chrono::nanoseconds now) noexcept {
     events_.report(kind, now, cause_of_end());
     // What was not produced was not sent.
     rest_.clear();
+    rest_at_ = 0;
     if (!taken_.empty()) {
         Taken& last = taken_.back();
         for (; next_item_ < last.items.size(); ++next_item_) {

@@ -252,6 +252,29 @@ TEST_CASE(
     CHECK(run.delivered == 2);
 }
 
+TEST_CASE("KafkaTransport: a refusal amid a message that had found room in part",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    options.kafka.properties["queue.buffering.max.messages"] = "100";
+    Run run(options);
+    REQUIRE(run.send(message_of(0, 10)));
+    CHECK(run.settles());
+    REQUIRE(run.delivered == 1);
+    kafka.refuse(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 1);
+    REQUIRE(run.send(message_of(10, 250)));
+    CHECK(run.settles());
+    REQUIRE(run.by_item.size() == 1);
+    CHECK(run.by_item.front().size() == 250);
+    CHECK(run.by_item.front().back() == ItemOutcome::not_sent);
+    CHECK(run.count(ItemOutcome::not_sent) + run.count(ItemOutcome::delivered) == 250);
+    REQUIRE(run.send(message_of(300, 10)));  // by the next producer, which has no rest
+    CHECK(run.transport.session() == 2);
+    CHECK(run.settles());
+    CHECK(run.delivered == 2);
+    CHECK(numbers_in(kafka).size() == 20 + run.count(ItemOutcome::delivered));
+}
+
 TEST_CASE(
     "KafkaTransport: what was not answered in its time is unconfirmed, what never left was "
     "not sent",
