@@ -44,8 +44,8 @@ private:
     rlimit before_{};
 };
 
-constexpr std::size_t kOctets = 100;  // of a message
-constexpr std::array<std::byte, kOctets> kMessage{};
+constexpr std::size_t kMessageOctets = 100;  // of a message
+constexpr std::array<std::byte, kMessageOctets> kMessage{};
 
 /// Sends one message a second into rotated files.
 struct Sender {
@@ -93,7 +93,8 @@ void check_delayed_rotation(const FileRotation& rotation) {
         sizes.push_back(std::filesystem::file_size(directory / name));
     }
     std::ranges::sort(sizes);
-    CHECK(sizes == std::vector<std::uintmax_t>{2 * kOctets, 2 * kOctets, 12 * kOctets});
+    CHECK(sizes ==
+          std::vector<std::uintmax_t>{2 * kMessageOctets, 2 * kMessageOctets, 12 * kMessageOctets});
     CHECK(sender.counters.collectors[0].failed.read() == 0);
     const auto delays = std::ranges::count(sender.told, CollectorEventKind::rotation_delayed,
                                            &CollectorEvent::kind);
@@ -104,7 +105,7 @@ void check_delayed_rotation(const FileRotation& rotation) {
 
 TEST_CASE("File rotation: without descriptors a file goes on beyond its size", "[export][unit]") {
     FileRotation rotation;
-    rotation.octets = 2 * kOctets;
+    rotation.octets = 2 * kMessageOctets;
     check_delayed_rotation(rotation);
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("File rotation: without descriptors a file goes on beyond its time", "
 TEST_CASE("File rotation: any other refusal of the next file is final", "[export][unit]") {
     const TemporaryDirectory directory;
     FileRotation rotation;
-    rotation.octets = 2 * kOctets;
+    rotation.octets = 2 * kMessageOctets;
     Sender sender(directory, rotation);
     sender.send(0, 2);
     std::filesystem::remove_all(directory.path());
