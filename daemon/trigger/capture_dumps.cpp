@@ -139,11 +139,7 @@ public:
             begins_[output->until + Timestamp::duration{1}];
         }
         for (auto& [begin, of_time] : begins_) {
-            for (const auto& output : outputs) {
-                if (output->since <= begin && begin <= output->until) {
-                    of_time.push_back(output.get());
-                }
-            }
+            of_time = those_at(begin, outputs);
         }
     }
 
@@ -157,6 +153,16 @@ public:
     }
 
 private:
+    [[nodiscard]] static std::vector<Output*> those_at(
+        Timestamp time, std::span<const std::unique_ptr<Output>> outputs) {
+        std::vector<Output*> those;
+        for (const auto& output : outputs) {
+            if (output->since <= time && time <= output->until) {
+                those.push_back(output.get());
+            }
+        }
+        return those;
+    }
     [[nodiscard]] std::span<Output* const> at(Timestamp time) const {
         const auto behind = begins_.upper_bound(time);
         return behind == begins_.begin() ? std::span<Output* const>()
@@ -185,15 +191,20 @@ void CaptureDumps::collect() {
     for (bool is_last = false; !is_last;) {
         is_last = is_stopping_.load(std::memory_order_acquire);
         parts_.set.take_events([this](const TriggerEvent& event, const auto& table) {
-            try {
-                jobs_.push_back({event, table});
-            } catch (const std::bad_alloc&) {
-                TriggerSet::suppress(parts_.set.at(event.trigger), &TriggerCounters::by_busy);
-            }
+            keep({event, table});
         });
         if (!is_last) {
             std::this_thread::sleep_for(kPause);
         }
+    }
+}
+
+/// Keeps what write() will do.
+void CaptureDumps::keep(const Job& job) noexcept {
+    try {
+        jobs_.push_back(job);
+    } catch (const std::bad_alloc&) {
+        TriggerSet::suppress(parts_.set.at(job.event.trigger), &TriggerCounters::by_busy);
     }
 }
 

@@ -62,6 +62,7 @@ private:
     class Spans;
 
     void collect();
+    void keep(const Job& job) noexcept;
     void stop() noexcept;
     enum class ReadEnd : std::uint8_t { all_was_read, interrupted, failed };
 
