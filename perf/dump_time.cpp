@@ -6,8 +6,8 @@
 //
 // Two rings have a share of a million flows each, with frames of 60 octets. Their threads write
 // packets at a steady rate, as many as come; a packet that would wait longer than a NIC's 4096
-// descriptors hold at that rate counts as missed. After each dump comes a quiet time as long, in
-// which packets are counted in the same way: what is missed then, no dump is the cause of.
+// descriptors hold at that rate counts as missed. After each dump, packets are counted for as long
+// again without one: no dump causes what is missed then.
 
 #include <sched.h>
 
@@ -110,16 +110,16 @@ private:
     Timestamp now_ = kStart;
 };
 
-/// What came for a queue, or for both, in some time.
-struct Came {
-    std::uint64_t written = 0;
+/// Packets that came for a queue, or for both.
+struct Arrivals {
+    std::uint64_t written = 0;  ///< into the ring
     std::uint64_t missed = 0;
-    Came& operator+=(const Came& other) noexcept {
+    Arrivals& operator+=(const Arrivals& other) noexcept {
         written += other.written;
         missed += other.missed;
         return *this;
     }
-    Came operator-(const Came& other) const noexcept {
+    Arrivals operator-(const Arrivals& other) const noexcept {
         return {.written = written - other.written, .missed = missed - other.missed};
     }
 };
@@ -142,7 +142,9 @@ public:
         thread_.join();
     }
     /// Since its start; from any thread.
-    [[nodiscard]] Came came() const noexcept { return {.written = written_, .missed = missed_}; }
+    [[nodiscard]] Arrivals arrivals() const noexcept {
+        return {.written = written_, .missed = missed_};
+    }
 
 private:
     void run(Queue& queue, double packets_per_second) {
@@ -173,10 +175,10 @@ private:
 using Queues = std::array<std::unique_ptr<Queue>, 2>;
 using Traffics = std::array<std::unique_ptr<Traffic>, 2>;
 
-Came sum_of(const Traffics& traffics) {
-    Came sum;
+Arrivals sum_of(const Traffics& traffics) {
+    Arrivals sum;
     for (const auto& traffic : traffics) {
-        sum += traffic->came();
+        sum += traffic->arrivals();
     }
     return sum;
 }
@@ -185,7 +187,7 @@ struct Dumped {
     double seconds{};
     std::uint64_t matched{};
     std::uint64_t overwritten{};
-    Came came;  ///< for both queues meanwhile
+    Arrivals arrivals;  ///< for both queues meanwhile
 };
 
 /// Dumps one flow, and checks that it is whole.
@@ -196,7 +198,7 @@ Dumped dump(const Queues& queues, const Traffics& traffics, std::uint64_t flow, 
                              std::to_string(address & 0xffU);
     const std::string expression =
         "udp and host " + host + " and host 198.51.100.2 and port 5000 and port 6000";
-    const Came before = sum_of(traffics);
+    const Arrivals before = sum_of(traffics);
     const Clock::time_point begin = Clock::now();
     PacketFilter filter(expression, FilterLinks::ethernet);
     std::vector<DumpQueue> rings;
@@ -220,7 +222,7 @@ Dumped dump(const Queues& queues, const Traffics& traffics, std::uint64_t flow, 
                      .goes_on = [] { return true; }});
     demand(dump.run(), "the dump is whole");
     Dumped dumped{.seconds = std::chrono::duration<double>(Clock::now() - begin).count(),
-                  .came = sum_of(traffics) - before};
+                  .arrivals = sum_of(traffics) - before};
     for (const DumpAccount& account : dump.accounts()) {
         dumped.matched += account.matched;
         dumped.overwritten += account.overwritten;
@@ -260,8 +262,8 @@ double packets_per_second(const Queues& queues) {
 }
 
 /// What comes for both queues in some time without a dump.
-Came came_quietly(const Traffics& traffics, double seconds) {
-    const Came before = sum_of(traffics);
+Arrivals arrivals_without_a_dump(const Traffics& traffics, double seconds) {
+    const Arrivals before = sum_of(traffics);
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     return sum_of(traffics) - before;
 }
@@ -269,20 +271,20 @@ Came came_quietly(const Traffics& traffics, double seconds) {
 /// Dumps some flows of both queues.
 Json dump_flows(const Queues& queues, const Traffics& traffics, FlowHasher hasher) {
     std::vector<double> seconds;
-    Came meanwhile;
-    Came quietly;
+    Arrivals meanwhile;
+    Arrivals quietly;
     auto dumps = Json::array();
     for (const std::uint64_t flow : {1234U, 765'432U, 31U, 500'007U, 499'999U, 900'001U, 77'777U}) {
         const Dumped dumped = dump(queues, traffics, flow, hasher);
-        const Came quiet = came_quietly(traffics, dumped.seconds);
+        const Arrivals quiet = arrivals_without_a_dump(traffics, dumped.seconds);
         seconds.push_back(dumped.seconds);
-        meanwhile += dumped.came;
+        meanwhile += dumped.arrivals;
         quietly += quiet;
         dumps.push_back({{"flow", flow},
                          {"seconds", dumped.seconds},
                          {"packets", dumped.matched},
                          {"overwritten", dumped.overwritten},
-                         {"missed", dumped.came.missed},
+                         {"missed", dumped.arrivals.missed},
                          {"missed_without_a_dump", quiet.missed}});
     }
     return {{"written", meanwhile.written},

@@ -76,9 +76,8 @@ frames that lie 2176 octets apart, 4096 of them, again and again, and writes int
 `dump_time`: two rings of {gibibytes:g} GiB together, full of frames of 60 octets of half a million flows each. Two threads,
 one on each CPU, write {rate:.1f} million frames a second each, half of what they can, while a third one dumps flows,
 one after the other, from the filter's text to the last octet of the file. A packet counts as missed if 4096 wait before it,
-as long as {stall:.0f} microseconds of it. After each dump, as much time passes without one; what is missed then, the machine
-itself is the cause of, which gives a thread that wakes no CPU for so long. It is checked that all packets of the flow are in
-the file, and no others.
+which come in {stall:.0f} microseconds. After each dump, packets are counted for as long again without one: no dump causes what is
+missed then. It is checked that all packets of the flow are in the file, and no others.
 
 {dumped}"""
 

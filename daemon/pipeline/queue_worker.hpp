@@ -36,7 +36,7 @@ struct QueueParts {
 
 /// One queue with its private worker, cache and ring. Virtual calls, one per burst, hide the record
 /// size.
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): counters are aligned to cache lines
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the mailbox is aligned to a cache line
 class QueueWorker {
 public:
     QueueWorker() = default;

@@ -69,9 +69,9 @@ struct TableQueueParts {
 /// those of the queue. Virtual calls, one per burst, hide the record size.
 class TableQueue : public TableFlows {
 public:
-    /// Finds those packets that match, and requests what account() will touch for them, unless
-    /// another queue may own them. Called before each account(), with the same burst, while its
-    /// packets are not in the main table yet.
+    /// Finds those packets that match, and prefetches the entries that account() will touch. With
+    /// an exchange it does nothing: account() sends the packets to the queues of their keys. Called
+    /// before each account() with the same burst, whose packets are not in the main table yet.
     ///
     /// @param burst, packets  as BurstStage::before_burst() has them
     /// @thread                the input thread; so are all below that say nothing else

@@ -143,7 +143,7 @@ public:
         }
     }
 
-    /// To the files of the frame's time.
+    /// Adds a frame to those files that want packets of its time.
     void add(const PacketView& frame, FrameParser& parser) const {
         PacketFields fields;
         const bool is_metered = parser.parse(frame, fields) == ParseStatus::ok;
@@ -199,7 +199,7 @@ void CaptureDumps::collect() {
     }
 }
 
-/// Keeps what write() will do.
+/// Keeps a job until write() reads the captures once more.
 void CaptureDumps::keep(const Job& job) noexcept {
     try {
         jobs_.push_back(job);

@@ -357,7 +357,7 @@ std::span<const KafkaProducer::Taken> KafkaProducer::produce(std::span<const Rec
     std::array<rd_kafka_message_t, kMostAtATime> messages;
     for (std::size_t place = 0; place < items.size(); ++place) {
         const RecordItem& item = items[place];
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): key and value are copied
+        // The library only copies key and value.
         const auto octets_of = [](auto octets) { return const_cast<std::byte*>(octets.data()); };
         rd_kafka_message_t& message = messages[place];
         message.payload = octets_of(item.value);

@@ -293,7 +293,7 @@ std::size_t KafkaTransport::produce_some(std::span<const RecordItem> items) noex
     }
     for (std::size_t place = 0; place < settled; ++place) {
         if (taken[place] != Result::yes) {
-            // One that found no room, though others after it did, is sent again as what was lost.
+            // The library took an item behind this one: the collector sends it again.
             settle(taken_.back(), next_item_ + place,
                    taken[place] == Result::too_long ? ItemOutcome::refused : ItemOutcome::not_sent);
         }

@@ -61,9 +61,9 @@ public:
     ///
     /// @thread  the input thread, between two bursts; main, if the queue never runs
     virtual void detach() noexcept {}
-    /// Called once for each burst, also for an empty one, before its packets are accounted: a stage
-    /// with a memory of its own may request what it will touch, so that memory works while they are
-    /// accounted.
+    /// Called once for each burst, also for an empty one, before its packets are accounted. A stage
+    /// with a table of its own may prefetch the entries that on_burst() will touch: the processor
+    /// loads them while the input thread accounts the packets in the main table.
     ///
     /// @param burst, packets  as on_burst() gets them next
     /// @thread                the input thread, as on_burst()

@@ -21,7 +21,7 @@ using namespace tributary::test;
 
 namespace {
 
-constexpr std::size_t kWrittenAtOnce = 100;  // of a message
+constexpr std::size_t kWrittenAtOnce = 100;  // octets, a message
 
 /// Files of two messages each.
 CollectorOptions rotating(const TemporaryDirectory& directory) {

@@ -124,6 +124,26 @@ std::vector<int> numbers(int end) {
     return all;
 }
 
+/// Sends a message, all of whose items are delivered.
+void deliver(Run& run, const std::vector<std::byte>& message) {
+    const std::size_t before = run.delivered;
+    REQUIRE(run.send(message));
+    CHECK(run.settles());
+    REQUIRE(run.delivered == before + 1);
+}
+
+/// Sends a message whose first request the broker refuses.
+///
+/// @return  the outcomes of its items
+std::vector<ItemOutcome> have_refused(KafkaMock& kafka, Run& run,
+                                      const std::vector<std::byte>& message) {
+    kafka.refuse(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 1);
+    REQUIRE(run.send(message));
+    CHECK(run.settles());
+    REQUIRE(run.by_item.size() == 1);
+    return run.by_item.front();
+}
+
 }  // namespace
 
 TEST_CASE("KafkaTransport: items of a hash are on one partition, in order, each once",
@@ -230,15 +250,8 @@ TEST_CASE(
     "[export][unit]") {
     KafkaMock kafka(kPartitions);
     Run run(kafka.collector());
-    REQUIRE(run.send(message_of(0, 100)));
-    CHECK(run.settles());
-    REQUIRE(run.delivered == 1);
-
-    kafka.refuse(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 1);
-    REQUIRE(run.send(message_of(100, 100)));
-    CHECK(run.settles());
-    REQUIRE(run.by_item.size() == 1);
-    REQUIRE(run.by_item.front().size() == 100);
+    deliver(run, message_of(0, 100));
+    REQUIRE(have_refused(kafka, run, message_of(100, 100)).size() == 100);
     const std::size_t not_sent = run.count(ItemOutcome::not_sent);
     CHECK(not_sent > 0);
     CHECK(not_sent + run.count(ItemOutcome::delivered) == 100);
@@ -246,10 +259,8 @@ TEST_CASE(
     CHECK(std::ranges::count(run.kinds, CollectorEventKind::connection_lost) == 1);
 
     CHECK(run.transport.session() == 0);  // and another one begins
-    REQUIRE(run.send(message_of(200, 10)));
+    deliver(run, message_of(200, 10));
     CHECK(run.transport.session() == 2);
-    CHECK(run.settles());
-    CHECK(run.delivered == 2);
 }
 
 TEST_CASE("KafkaTransport: a refusal amid a message that had found room in part",
@@ -258,20 +269,13 @@ TEST_CASE("KafkaTransport: a refusal amid a message that had found room in part"
     CollectorOptions options = kafka.collector();
     options.kafka.properties["queue.buffering.max.messages"] = "100";
     Run run(options);
-    REQUIRE(run.send(message_of(0, 10)));
-    CHECK(run.settles());
-    REQUIRE(run.delivered == 1);
-    kafka.refuse(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 1);
-    REQUIRE(run.send(message_of(10, 250)));
-    CHECK(run.settles());
-    REQUIRE(run.by_item.size() == 1);
-    CHECK(run.by_item.front().size() == 250);
-    CHECK(run.by_item.front().back() == ItemOutcome::not_sent);
+    deliver(run, message_of(0, 10));
+    const std::vector<ItemOutcome> outcomes = have_refused(kafka, run, message_of(10, 250));
+    REQUIRE(outcomes.size() == 250);
+    CHECK(outcomes.back() == ItemOutcome::not_sent);
     CHECK(run.count(ItemOutcome::not_sent) + run.count(ItemOutcome::delivered) == 250);
-    REQUIRE(run.send(message_of(300, 10)));  // by the next producer, which has no rest
+    deliver(run, message_of(300, 10));  // by the next producer, which has no rest
     CHECK(run.transport.session() == 2);
-    CHECK(run.settles());
-    CHECK(run.delivered == 2);
     CHECK(numbers_in(kafka).size() == 20 + run.count(ItemOutcome::delivered));
 }
 

@@ -255,7 +255,7 @@ TEST_CASE("MeterLoop: all stages see a burst before it is accounted, and again a
     fixture.source.add_burst({seen(udp, at_ms(1)), seen(udp, at_ms(1))});
     CHECK(fixture.worker.step() == 2);
     CHECK(fixture.worker.step() == 0);
-    REQUIRE(calls.size() == 8);  // of two bursts, of which one is empty
+    REQUIRE(calls.size() == 8);  // 4 for each burst; the second one is empty
     const std::vector<std::string> order{"before a", "before b", "a", "b"};
     for (std::size_t place = 0; place < order.size(); ++place) {
         CHECK(calls[place].what == order[place]);
