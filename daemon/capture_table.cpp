@@ -2,7 +2,6 @@
 #include "daemon/capture_table.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <streambuf>
 #include <system_error>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 
 namespace tributary {

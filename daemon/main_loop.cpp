@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/main_loop.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -14,6 +12,7 @@
 
 #include "conf/config_change.hpp"
 #include "conf/config_error.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/control/probe_commands.hpp"
 #include "daemon/log/log.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/offline.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/capture/awaited_capture.hpp"
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_report.hpp"

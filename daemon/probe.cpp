@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/probe.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/cli/program.hpp"
 #include "daemon/log/log.hpp"
 #include "daemon/machine/device.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/probe_filters.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "daemon/base/signals.hpp"
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 namespace {

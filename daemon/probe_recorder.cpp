@@ -2,7 +2,6 @@
 #include "daemon/probe_recorder.hpp"
 
 #include <grp.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/machine/host_clock.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/probe_tables.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "conf/config_change.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "export/export_error.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "conf/load_config.hpp"
 #include "daemon/base/file_uses.hpp"
 #include "daemon/base/signals.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/standard_streams.hpp"
 #include "daemon/capture_table.hpp"
 #include "daemon/cli/command_line.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/capture/capture_report.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +15,7 @@
 #include "conf/export_keys.hpp"
 #include "conf/kafka_keys.hpp"
 #include "conf/load_config.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/cli/machine_check.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/plan/probe_plan.hpp"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cli/preparse_command.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
 
 #include "conf/load_config.hpp"
 #include "daemon/base/signals.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/standard_streams.hpp"
 #include "daemon/cli/command_line.hpp"
 #include "daemon/cli/program.hpp"

@@ -2,7 +2,6 @@
 #include "daemon/cli/spool_check.hpp"
 
 #include <linux/magic.h>
-#include <spdlog/spdlog.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "conf/config_error.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "export/export_error.hpp"
 #include "export/file_descriptor.hpp"
 #include "export/spool/spooled_records.hpp"

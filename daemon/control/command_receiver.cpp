@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control/command_receiver.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -11,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/control/control_reply.hpp"
 #include "daemon/control/control_socket.hpp"
 

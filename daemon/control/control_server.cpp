@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/control/control_socket.hpp"
 

@@ -7,7 +7,6 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <syslog.h>
@@ -25,6 +24,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/log/log_limit.hpp"
 #include "export/characters.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/pipeline.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/pipeline/collector_rows.hpp"
 #include "daemon/pipeline/idle_back_off.hpp"
 #include "daemon/pipeline/last_bursts.hpp"

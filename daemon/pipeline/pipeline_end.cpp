@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/spdlog.hpp"
 #include "export/collector/collector_group.hpp"
 #include "export/memory_reserve.hpp"
 #include "export/threads/helper_thread.hpp"

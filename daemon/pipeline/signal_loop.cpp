@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/signal_loop.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <csignal>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 

@@ -6,7 +6,6 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <set>
 #include <system_error>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/machine/available_memory.hpp"
 #include "daemon/machine/dpdk_start.hpp"

@@ -2,7 +2,8 @@
 #include "daemon/port/eal_log.hpp"
 
 #include <rte_log.h>
-#include <spdlog/spdlog.h>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 namespace {

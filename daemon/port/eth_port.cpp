@@ -3,7 +3,6 @@
 
 #include <net/if.h>
 #include <rte_ethdev.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/machine/kernel_interface.hpp"
 #include "daemon/port/former_packets.hpp"

@@ -2,12 +2,12 @@
 #include "daemon/port/input_watch.hpp"
 
 #include <net/if.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 
 namespace tributary {

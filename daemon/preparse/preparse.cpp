@@ -2,7 +2,6 @@
 #include "daemon/preparse/preparse.hpp"
 
 #include <rte_ether.h>
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/capture/awaited_capture.hpp"
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_report.hpp"

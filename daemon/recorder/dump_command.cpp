@@ -2,7 +2,6 @@
 #include "daemon/recorder/dump_command.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "daemon/filter/packet_filter.hpp"
 #include "daemon/machine/thread_priority.hpp"

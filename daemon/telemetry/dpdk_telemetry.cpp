@@ -3,7 +3,6 @@
 
 #include <rte_eal.h>
 #include <rte_telemetry.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,8 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 namespace {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <syslog.h>
@@ -21,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "export/transport/open_output.hpp"
 

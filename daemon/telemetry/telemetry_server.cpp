@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sysexits.h>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "daemon/base/client_places.hpp"
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/telemetry/telemetry_pages.hpp"
 #include "export/threads/helper_thread.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/telemetry/watchdog_reporter.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <string>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/telemetry/status_line.hpp"
 #include "export/threads/thread_registry.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/trigger/capture_dumps.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sysexits.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/capture/capture_files.hpp"
 #include "daemon/capture/capture_source.hpp"

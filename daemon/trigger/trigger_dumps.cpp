@@ -2,7 +2,6 @@
 #include "daemon/trigger/trigger_dumps.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/filter/packet_filter.hpp"
 #include "daemon/machine/thread_priority.hpp"
 #include "daemon/trigger/chosen_packets.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/trigger/trigger_file.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <string_view>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 

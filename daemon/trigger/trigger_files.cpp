@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -19,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/base/spdlog.hpp"
 #include "daemon/base/startup_error.hpp"
 #include "daemon/recorder/whole_file.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/trigger/trigger_set.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+
+#include "daemon/base/spdlog.hpp"
 
 namespace tributary {
 

@@ -20,6 +20,8 @@ OWNERS = {
     "yaml-cpp/parser.h": {"conf"},
     "pcap/pcap.h": {"daemon/filter"},
     "pcap/bpf.h": {"daemon/program"},
+    "spdlog/spdlog.h": {"daemon/base"},
+    "spdlog/sinks/sink.h": {"daemon/log", "daemon/telemetry"},
     "microhttpd.h": {"daemon/telemetry"},
     "CLI/CLI.hpp": {"daemon/cli", "daemon/manual", "daemon"},
 }

@@ -11,7 +11,7 @@ import tree
 
 SYSTEM = (r"(arpa|linux|net|netinet|sys)/[a-z_0-9]+\.h|(fcntl|grp|netdb|poll|pthread|sched|spawn|sysexits|syslog|termios|unistd)\.h"
           r"|tl/expected\.hpp")
-FMT, LOG = r"fmt/(format|ranges)\.h", r"spdlog/.*\.h"
+FMT, LOG = r"fmt/(format|ranges)\.h", r"spdlog/(sinks/.*|pattern_formatter)\.h"
 JSON = r"nlohmann/json\.hpp"
 RECORDS = ("flowcache/record", "parsers")
 INPUT = ("flowcache/input", *RECORDS)
@@ -36,7 +36,8 @@ TABLE = {
                      (r"librdkafka/rdkafka\.h",)),
     "export/collector": (("export", "export/ipfix", "export/kafka", "export/messages", "export/spool", "export/transport", "flowcache/record"), ()),
     "export/listing": (("export", "export/ipfix", "export/messages", "flowcache/fields", *RECORDS), (SYSTEM, JSON, r"archive\.h", r"fixbuf/public\.h")),
-    "daemon/base": (("export", *RECORDS), (SYSTEM, FMT)),
+    # the only room that may include spdlog/spdlog.h: its own header of that name spares the others to compile fmt again
+    "daemon/base": (("export", *RECORDS), (SYSTEM, FMT, r"spdlog/spdlog\.h")),
     "conf": (("daemon/base", "export", "export/ipfix", "flowcache/record", "flowcache/table"), (r"arpa/inet\.h", r"yaml-cpp/.*\.h")),
     "daemon/log": (("conf", "daemon/base", "export", "export/transport"), (SYSTEM, FMT, LOG)),
     "daemon/machine": (("daemon/base", "export/threads", *RECORDS), (SYSTEM, FMT, r"numa(if)?\.h", r"rte_(errno|lcore)\.h")),
@@ -44,12 +45,12 @@ TABLE = {
     "daemon/program": (("daemon/machine",), (SYSTEM, r"pcap/bpf\.h", r"rte_(bpf|log|mbuf_core)\.h")),
     "daemon/filter": (("conf", "daemon/base", "daemon/program", "export/threads", "flowcache/input", "parsers"), (SYSTEM, FMT, r"pcap/pcap\.h")),
     "daemon/capture": (("daemon/base", "export", "export/threads", "export/transport", *INPUT),
-                       (SYSTEM, LOG, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
+                       (SYSTEM, r"zlib\.h", r"lzma\.h", r"zstd(_errors)?\.h")),
     # the only room that may include rte_ethdev, rte_mbuf and rte_mempool
-    "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, LOG, r"rte_\w+\.h")),
+    "daemon/port": (("daemon/base", "daemon/machine", "export", *INPUT), (SYSTEM, FMT, r"rte_\w+\.h")),
     "daemon/pipeline": (("daemon/base", "daemon/machine", "daemon/port", "export", "export/collector",
                          "export/threads", "flowcache", *INPUT),
-                        (FMT, LOG, JSON, r"sysexits\.h", r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
+                        (FMT, JSON, r"sysexits\.h", r"rte_(cycles|pause|ring|ring_peek_zc)\.h")),
     "daemon/table": (("daemon/machine", "daemon/pipeline", "export", "flowcache", "flowcache/fields", "flowcache/table", *INPUT), ()),
     "daemon/telemetry": (("daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "export",
                           "export/threads", "export/transport"),
@@ -57,28 +58,28 @@ TABLE = {
                           r"rte_(eal|telemetry)\.h")),
     "daemon/control": (("daemon/base", "daemon/pipeline", "daemon/telemetry", "export", "export/listing",
                         "export/messages", "export/threads"),
-                       (SYSTEM, FMT, LOG, JSON)),
+                       (SYSTEM, FMT, JSON)),
     "daemon/recorder": (("daemon/base", "daemon/capture", "daemon/control", "daemon/filter", "daemon/machine", "daemon/pipeline",
                          "export", "export/transport", "flowcache", *INPUT),
-                        (SYSTEM, FMT, LOG, JSON)),
+                        (SYSTEM, FMT, JSON)),
     "daemon/trigger": (("conf", "daemon/base", "daemon/capture", "daemon/control", "daemon/filter", "daemon/machine", "daemon/pipeline",
                         "daemon/recorder", "export", "export/listing", "export/messages", "export/threads", "flowcache",
                         "flowcache/fields", "flowcache/table", *INPUT),
-                       (SYSTEM, FMT, LOG, JSON)),
+                       (SYSTEM, FMT, JSON)),
     "daemon/plan": (("conf", "daemon/base", "daemon/machine", "daemon/pipeline", "daemon/port", "daemon/recorder", "daemon/table",
                      "daemon/trigger", "export", "flowcache", "flowcache/table"), (SYSTEM, FMT)),
     "daemon/preparse": (("conf", "daemon/base", "daemon/capture", "daemon/filter", "daemon/machine",
                          "daemon/pipeline", "daemon/port", "daemon/telemetry", "export", *INPUT),
-                        (SYSTEM, FMT, LOG, JSON, r"rte_ether\.h")),
+                        (SYSTEM, FMT, JSON, r"rte_ether\.h")),
     "daemon/cli": (("conf", "daemon/base", "daemon/control", "daemon/filter", "daemon/log", "daemon/machine", "daemon/plan",
                     "daemon/preparse", "daemon/recorder", "daemon/trigger", "export", "export/kafka", "export/listing", "export/messages", "export/spool", "export/transport"),
-                   (SYSTEM, FMT, LOG, JSON, r"CLI/CLI\.hpp")),
+                   (SYSTEM, FMT, JSON, r"CLI/CLI\.hpp")),
     "daemon/manual": (("conf", "daemon/base", "daemon/cli"), (r"CLI/CLI\.hpp",)),
     "daemon": (("conf", "daemon/base", "daemon/capture", "daemon/cli", "daemon/control", "daemon/filter", "daemon/log",
                 "daemon/machine", "daemon/pipeline", "daemon/plan", "daemon/port", "daemon/recorder", "daemon/table", "daemon/telemetry",
                 "daemon/trigger", "export", "export/listing", "export/threads", "export/transport", "flowcache", "flowcache/input",
                 "flowcache/record", "flowcache/table"),
-               (SYSTEM, LOG, r"CLI/CLI\.hpp")),
+               (SYSTEM, r"CLI/CLI\.hpp")),
 }
 STANDARD = re.compile(r"[a-z_0-9]+")  # <vector>, <cstdint>: no suffix, no folder
 FIXBUF_FILES = 2                      # fixbuf_session.cpp and the reader's .cpp
