@@ -20,6 +20,12 @@ inline constexpr FlowCacheOptions kOptions{.max_flows = 64,
                                            .direction = FlowDirection::biflow};
 inline constexpr RecordLayout kLayout = RecordLayout::of({}, FlowDirection::biflow);
 inline constexpr std::uint16_t kPushAck = 0x018;
+inline constexpr std::uint16_t kSyn = tcp_flag::kSyn;
+inline constexpr std::uint16_t kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
+inline constexpr std::uint16_t kAck = tcp_flag::kAck;
+inline constexpr std::uint16_t kFinAck = tcp_flag::kFin | tcp_flag::kAck;
+inline constexpr std::uint16_t kRst = tcp_flag::kRst;
+inline constexpr std::uint16_t kSynRst = tcp_flag::kSyn | tcp_flag::kRst;
 
 using BiflowHarness = CacheHarness<144>;
 

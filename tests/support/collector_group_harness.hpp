@@ -86,13 +86,13 @@ private:
         for (const IpfixMessage& message :
              decode_stream(decoder_, std::span(stream_).first(whole))) {
             domains.insert(message.domain);
-            for (const IpfixRecord& record : message.records) {
+            for (const DecodedRecord& record : message.records) {
                 note(record);
             }
         }
         stream_.erase(stream_.begin(), stream_.begin() + static_cast<std::ptrdiff_t>(whole));
     }
-    void note(const IpfixRecord& record) {
+    void note(const DecodedRecord& record) {
         if (record.is_option) {
             if (record.has(kExportedRecords)) {
                 exported_records.push_back(record.number(kExportedRecords));

@@ -54,7 +54,7 @@ struct EncoderPair {
         const EncodedMessage closed = encoder.close();
         return stamped(closed.octets, closed.records, now, closed.latest_end);
     }
-    IpfixRecord round_trip(const Record& record) {
+    DecodedRecord round_trip(const Record& record) {
         REQUIRE(encoder.append(bytes_of(record)) == AppendResult::added);
         IpfixMessage message = finish();
         REQUIRE(message.records.size() == 1);
@@ -78,20 +78,12 @@ struct EncoderPair {
 
 using Elements = std::set<std::uint32_t>;
 
-inline Elements elements_of(const IpfixRecord& record) {
+inline Elements elements_of(const DecodedRecord& record) {
     Elements elements;
     for (const auto& [element, value] : record.values) {
         elements.insert(element);
     }
     return elements;
-}
-
-inline Octets octets(std::initializer_list<int> values) {
-    Octets made;
-    for (const int value : values) {
-        made.push_back(static_cast<std::byte>(value));
-    }
-    return made;
 }
 
 /// The number of a record's shape.

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 inline std::vector<std::uint64_t> ports_in(const std::filesystem::path& path) {
     std::vector<std::uint64_t> ports;
     for (const IpfixMessage& message : decode_file(path.string())) {
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             ports.push_back(record.number(7));
         }
     }

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/octets.hpp"
+
 // An independent decoder for the encoder's messages, made from RFC 7011 alone: it uses element
 // numbers, no names, and treats any deviation from the text as a fault. One decoder is for one
 // transport session.
 namespace tributary::test {
-
-using Octets = std::vector<std::byte>;
 
 struct IpfixFault : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -30,7 +30,7 @@ inline constexpr std::uint16_t kOfEnterprise = 0x8000;
 /// Added to the number of IANA's element for the reverse direction (RFC 5103 §6.1).
 inline constexpr std::uint32_t kReversed = 0x1'0000;
 
-struct IpfixField {
+struct DecodedField {
     std::uint16_t element{};  ///< with the enterprise bit
     std::uint16_t octets{};
     std::uint32_t enterprise{};
@@ -43,10 +43,10 @@ struct IpfixField {
     }
 };
 
-struct IpfixRecord {
+struct DecodedRecord {
     std::uint16_t template_id{};
     bool is_option{};
-    std::map<std::uint32_t, Octets> values;  ///< by IpfixField::key()
+    std::map<std::uint32_t, Octets> values;  ///< by DecodedField::key()
 
     [[nodiscard]] bool has(std::uint32_t element) const { return values.count(element) != 0; }
     [[nodiscard]] std::string text(std::uint32_t element) const {
@@ -70,7 +70,7 @@ struct IpfixMessage {
     std::size_t octets{};
     std::size_t templates{};
     std::size_t withdrawals{};
-    std::vector<IpfixRecord> records;
+    std::vector<DecodedRecord> records;
 };
 
 class IpfixDecoder {
@@ -97,7 +97,7 @@ public:
         next_sequence_ += static_cast<std::uint32_t>(message.records.size());
         return message;
     }
-    [[nodiscard]] const std::map<std::uint16_t, std::vector<IpfixField>>& templates() const {
+    [[nodiscard]] const std::map<std::uint16_t, std::vector<DecodedField>>& templates() const {
         return templates_;
     }
     /// Enterprises and elements in type records.
@@ -132,10 +132,10 @@ private:
         demand(found != templates_.end(), "§8: data before its template");
         std::size_t at = 0;
         while (at < body.size()) {  // the encoder does not pad, so all must be records
-            IpfixRecord record;
+            DecodedRecord record;
             record.template_id = found->first;
             record.is_option = options_.contains(found->first);
-            for (const IpfixField& field : found->second) {
+            for (const DecodedField& field : found->second) {
                 const std::size_t octets = length_of(field, body, at);
                 demand(octets <= body.size() - at, "§3.4.3: record cut");
                 const auto value = body.subspan(at, octets);
@@ -149,7 +149,7 @@ private:
 
     /// A type record (RFC 5610) after a template with its element is too late for a collector that
     /// resolves names when it reads templates.
-    void note_type(const IpfixRecord& record) {
+    void note_type(const DecodedRecord& record) {
         constexpr std::uint32_t kElement = 303;
         constexpr std::uint32_t kEnterprise = 346;
         if (!record.is_option || !record.has(kElement) || !record.has(kEnterprise)) {
@@ -160,7 +160,7 @@ private:
             return;
         }
         for (const auto& [id, fields] : templates_) {
-            for (const IpfixField& field : fields) {
+            for (const DecodedField& field : fields) {
                 demand(field.enterprise != type.first ||
                            (field.element & ~kOfEnterprise) != static_cast<int>(type.second),
                        "and RFC 5610: a type after a template with its element");
@@ -169,7 +169,7 @@ private:
     }
 
     /// @param at  moves past the length, if the field has one of its own
-    static std::size_t length_of(const IpfixField& field, std::span<const std::byte> body,
+    static std::size_t length_of(const DecodedField& field, std::span<const std::byte> body,
                                  std::size_t& at) {
         if (field.octets != 0xFFFF) {
             return field.octets;
@@ -197,7 +197,7 @@ private:
                 options_[id] = scope;
                 at += 2;
             }
-            std::vector<IpfixField> fields;
+            std::vector<DecodedField> fields;
             for (std::uint64_t each = 0; each < count; ++each) {
                 fields.push_back(decode_field(body, at));
             }
@@ -207,9 +207,9 @@ private:
     }
 
     /// @param at  of the field specifier; moves past it
-    static IpfixField decode_field(std::span<const std::byte> body, std::size_t& at) {
-        IpfixField field{static_cast<std::uint16_t>(read(body, at, 2)),
-                         static_cast<std::uint16_t>(read(body, at + 2, 2))};
+    static DecodedField decode_field(std::span<const std::byte> body, std::size_t& at) {
+        DecodedField field{static_cast<std::uint16_t>(read(body, at, 2)),
+                           static_cast<std::uint16_t>(read(body, at + 2, 2))};
         at += 4;
         demand((field.element & ~kOfEnterprise) != 0, "§3.2: element number");
         demand(field.octets != 0, "§3.2: field length");
@@ -221,7 +221,7 @@ private:
         return field;
     }
 
-    std::map<std::uint16_t, std::vector<IpfixField>> templates_;
+    std::map<std::uint16_t, std::vector<DecodedField>> templates_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> types_;  ///< enterprise, element
     std::map<std::uint16_t, std::uint64_t> options_;  ///< scope fields of options templates
     std::uint32_t next_sequence_{};

@@ -36,7 +36,7 @@ inline constexpr std::uint32_t kElementType = 339;
 inline constexpr std::uint32_t kElementName = 341;
 inline constexpr std::uint32_t kEnterprise = 346;
 
-// Of CERT's, with the bit of an enterprise (IpfixField::key()).
+// Of CERT's, with the bit of an enterprise (DecodedField::key()).
 inline constexpr std::uint32_t kTemplateNameKey = 0x8000 | 1000;
 
 }  // namespace tributary::test

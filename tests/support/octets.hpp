@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace tributary::test {
@@ -15,6 +17,10 @@ inline Octets octets(std::initializer_list<int> values) {
         made.push_back(static_cast<std::byte>(value));
     }
     return made;
+}
+
+inline std::string text_of(std::span<const std::byte> octets) {
+    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
 }
 
 }  // namespace tributary::test

@@ -29,11 +29,11 @@ std::string probe(const std::string& collectors, const std::string& more = "") {
     return std::string(kTables) + "export: {" + more + "collectors: [" + collectors + "]}\n";
 }
 
-std::string judged(const std::string& collectors, const std::string& more = "") {
+std::string tables_judged(const std::string& collectors, const std::string& more = "") {
     return probe_refusal(probe(collectors, more));
 }
 
-Texts warnings(const std::string& collectors, const Texts& sets = {}) {
+Texts warnings_of_collectors(const std::string& collectors, const Texts& sets = {}) {
     return load(probe(collectors), sets, ConfigUse::probe).warnings;
 }
 
@@ -55,11 +55,12 @@ TEST_CASE("collector tables: the main one, or those that it names", "[conf][unit
         "records this collector gets: ";
     for (const char* wrong : {"[]", "[main, main]", "[Main]", "[a_b]"}) {
         const std::string text = wrong;
-        CHECK(judged("{host: h, tables: " + text + "}")
+        CHECK(tables_judged("{host: h, tables: " + text + "}")
                   .starts_with("probe.yaml:7: export.collectors.0.tables is " + text + limits));
     }
-    CHECK(judged("{host: h, tables: main}").find("tables is main" + limits) != std::string::npos);
-    CHECK(judged("{host: h, tables: [main, subnet]}") ==
+    CHECK(tables_judged("{host: h, tables: main}").find("tables is main" + limits) !=
+          std::string::npos);
+    CHECK(tables_judged("{host: h, tables: [main, subnet]}") ==
           "probe.yaml:7: export.collectors.0.tables has subnet, but there is no such table; must "
           "be names of tables (main, subnets, tags and pairs); did you mean subnets?");
     CHECK(probe_refusal(kProbe, {"export.collectors.0.tables=[subnets]"}) ==
@@ -69,14 +70,15 @@ TEST_CASE("collector tables: the main one, or those that it names", "[conf][unit
 
 TEST_CASE("collector tables: with failover all collectors have the same", "[conf][unit]") {
     const std::string three = "{host: a, tables: [main, tags]}, {host: b, tables: [tags, main]}, ";
-    CHECK(judged(three + "{host: c}") == "accepted");
-    CHECK(judged(three + "{host: c}", "mode: balance, ") == "accepted");
-    CHECK(judged(three + "{host: c, tables: [main, tags]}", "mode: failover, ") == "accepted");
-    CHECK(judged(three + "{host: c}", "mode: failover, ") ==
+    CHECK(tables_judged(three + "{host: c}") == "accepted");
+    CHECK(tables_judged(three + "{host: c}", "mode: balance, ") == "accepted");
+    CHECK(tables_judged(three + "{host: c, tables: [main, tags]}", "mode: failover, ") ==
+          "accepted");
+    CHECK(tables_judged(three + "{host: c}", "mode: failover, ") ==
           "probe.yaml:7: export.collectors.2.tables has main, but export.mode is failover, and "
           "export.collectors.0.tables has main and tags; must be the same (each record can come to "
           "each collector)");
-    CHECK(judged("{host: a, tables: [tags]}, {host: b}", "mode: failover, ")
+    CHECK(tables_judged("{host: a, tables: [tags]}, {host: b}", "mode: failover, ")
               .find("collectors.1.tables has main, but export.mode is failover") !=
           std::string::npos);
 }
@@ -86,18 +88,18 @@ TEST_CASE("collector tables: formats without a place for a table's fields are re
     const std::string file = "transport: file, path: /tmp/a, tables: [main, subnets], format: ";
     const std::string topic = "transport: kafka, brokers: b, topic: t, tables: [subnets], format: ";
     for (const char* good : {"ipfix", "json"}) {
-        CHECK(judged("{" + file + good + "}") == "accepted");
-        CHECK(judged("{" + topic + good + "}") == "accepted");
+        CHECK(tables_judged("{" + file + good + "}") == "accepted");
+        CHECK(tables_judged("{" + topic + good + "}") == "accepted");
     }
-    CHECK(judged("{" + topic + "rawflow}", "probe: {address: 192.0.2.1}, ") == "accepted");
+    CHECK(tables_judged("{" + topic + "rawflow}", "probe: {address: 192.0.2.1}, ") == "accepted");
     const std::string why =
         ": what a declared table has is in neither csv nor flowmessage, whose fields are always "
         "the same)";
-    CHECK(judged("{" + file + "csv}") ==
+    CHECK(tables_judged("{" + file + "csv}") ==
           "probe.yaml:7: export.collectors.0.tables has subnets, but format is csv; must be main "
           "alone (or format json or ipfix" +
               why);
-    CHECK(judged("{" + topic + "flowmessage}") ==
+    CHECK(tables_judged("{" + topic + "flowmessage}") ==
           "probe.yaml:7: export.collectors.0.tables has subnets, but format is flowmessage; must "
           "be main alone (or format json, rawflow or ipfix" +
               why);
@@ -106,51 +108,53 @@ TEST_CASE("collector tables: formats without a place for a table's fields are re
 TEST_CASE("collector tables: a key with elements of tributary's own goes to none without them",
           "[conf][unit]") {
     const std::string without = "enterprise-elements: false, tables: ";
-    CHECK(judged("{host: h, " + without + "[main, subnets]}") == "accepted");
-    CHECK(judged("{host: h, " + without + "[tags]}") ==
+    CHECK(tables_judged("{host: h, " + without + "[main, subnets]}") == "accepted");
+    CHECK(tables_judged("{host: h, " + without + "[tags]}") ==
           "probe.yaml:7: export.collectors.0.tables has tags, whose key has vlanTagCount, but "
           "enterprise-elements is false; must be without this table, or enterprise-elements true "
           "(its flows could not be told apart without this element)");
-    CHECK(judged("{host: h, profile: vflow, tables: [main, pairs]}")
+    CHECK(tables_judged("{host: h, profile: vflow, tables: [main, pairs]}")
               .find("tables has pairs, whose key has dnsId, but enterprise-elements is false; ") !=
           std::string::npos);
-    CHECK(warnings(std::string(kAll) + ", {host: h, " + without + "[main, subnets]}") ==
-          Texts{"export.collectors.1.enterprise-elements is false: its records of table subnets "
-                "are without lastIpTTL"});
+    CHECK(
+        warnings_of_collectors(std::string(kAll) + ", {host: h, " + without + "[main, subnets]}") ==
+        Texts{"export.collectors.1.enterprise-elements is false: its records of table subnets "
+              "are without lastIpTTL"});
 }
 
 TEST_CASE("collector tables: what goes to no collector is warned of", "[conf][unit]") {
-    CHECK(warnings(kAll).empty());
-    CHECK(warnings("{host: a, tables: [pairs]}, {host: b, tables: [subnets, pairs]}") ==
-          Texts{"table main goes to no collector; add it to the tables of an item of "
-                "export.collectors",
-                "table tags goes to no collector; add it to the tables of an item of "
-                "export.collectors"});
+    CHECK(warnings_of_collectors(kAll).empty());
+    CHECK(
+        warnings_of_collectors("{host: a, tables: [pairs]}, {host: b, tables: [subnets, pairs]}") ==
+        Texts{"table main goes to no collector; add it to the tables of an item of "
+              "export.collectors",
+              "table tags goes to no collector; add it to the tables of an item of "
+              "export.collectors"});
     CHECK(load(kTables).warnings.empty());  // captures, without collectors
 }
 
 TEST_CASE("collector tables: own fields and timeouts without effect are warned of",
           "[conf][unit]") {
-    CHECK(warnings(kAll, {"fields.1={name: spare}"}) ==
+    CHECK(warnings_of_collectors(kAll, {"fields.1={name: spare}"}) ==
           Texts{"fields.1, spare, is in no table's key or values: no record has it"});
     CHECK(load("fields: [{name: a}, {name: b}]\ntables: [{name: t, key: [a], values: [max(b)]}]\n")
               .warnings.empty());
-    CHECK(warnings(kAll, {"tables.1.idle-timeout=301"}) ==
+    CHECK(warnings_of_collectors(kAll, {"tables.1.idle-timeout=301"}) ==
           Texts{"tables.1.idle-timeout is longer than tables.1.active-timeout: no record ends by "
                 "it"});
-    CHECK(warnings(kAll, {"flows.idle-timeout=301"}) ==
+    CHECK(warnings_of_collectors(kAll, {"flows.idle-timeout=301"}) ==
           Texts{"flows.idle-timeout is longer than flows.active-timeout: no record ends by it"});
 }
 
 TEST_CASE("collector tables: biflows of a table are biflows for the collector", "[conf][unit]") {
-    CHECK(judged("{host: h, direction: biflow, tables: [main, pairs]}") == "accepted");
-    CHECK(judged("{host: h, direction: biflow, tables: [main, tags]}")
+    CHECK(tables_judged("{host: h, direction: biflow, tables: [main, pairs]}") == "accepted");
+    CHECK(tables_judged("{host: h, direction: biflow, tables: [main, tags]}")
               .find("direction is biflow, but flows.direction is uniflow; must be uniflow or "
                     "inherit") != std::string::npos);
     const auto of_goflow2 = [](const std::string& tables) {
-        return warnings(std::string(kAll) +
-                        ", {host: h, profile: goflow2, direction: inherit, tables: [" + tables +
-                        "]}");
+        return warnings_of_collectors(
+            std::string(kAll) + ", {host: h, profile: goflow2, direction: inherit, tables: [" +
+            tables + "]}");
     };
     CHECK(of_goflow2("main, subnets").empty());
     CHECK(of_goflow2("pairs") ==
@@ -160,7 +164,8 @@ TEST_CASE("collector tables: biflows of a table are biflows for the collector", 
 
 TEST_CASE("collector tables: the key of messages is an element of some table", "[conf][unit]") {
     const auto topic = [](const std::string& keys) {
-        return judged("{transport: kafka, brokers: b, topic: t, format: json, " + keys + "}");
+        return tables_judged("{transport: kafka, brokers: b, topic: t, format: json, " + keys +
+                             "}");
     };
     CHECK(topic("tables: [subnets], key: maximumTTL") == "accepted");
     CHECK(topic("tables: [pairs], key: sourceIPAddress") == "accepted");
@@ -187,8 +192,9 @@ TEST_CASE("collector tables: while a probe runs, its tables are no words of othe
                         "flow-label, mpls, tunnel, fragments or tcp-analysis, or of their "
                         "elements by name (") != std::string::npos);
     }
-    CHECK(judged("{transport: kafka, brokers: b, topic: t, format: json, tables: [subnets], key: "
-                 "lastIpTTL}")
+    CHECK(tables_judged(
+              "{transport: kafka, brokers: b, topic: t, format: json, tables: [subnets], key: "
+              "lastIpTTL}")
               .find("key is lastIpTTL; must be flow, none or the name of an element (") !=
           std::string::npos);
     remove_field_group(*running_id);

@@ -10,7 +10,7 @@ using namespace tributary;
 namespace {
 
 /// The check's result for a probe with this collector: "accepted", or why not.
-std::string judged(const std::string& collector) {
+std::string collector_judged(const std::string& collector) {
     return probe_refusal("inputs: [{device: net_null0}]\nexport:\n  collectors:\n    - {" +
                          collector + "}\n");
 }
@@ -74,40 +74,40 @@ TEST_CASE("load_config: a probe needs a collector, and no two that are the same"
 }
 
 TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]") {
-    CHECK(judged("host: h, transport: tcp") == "accepted");
-    CHECK(judged("path: /tmp/a, transport: file") == "accepted");
-    CHECK(judged("port: 4739") ==
+    CHECK(collector_judged("host: h, transport: tcp") == "accepted");
+    CHECK(collector_judged("path: /tmp/a, transport: file") == "accepted");
+    CHECK(collector_judged("port: 4739") ==
           "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
           "address (or transport must be file)");
-    CHECK(judged("host: '', transport: tcp") ==
+    CHECK(collector_judged("host: '', transport: tcp") ==
           "probe.yaml:4: export.collectors.0.host is missing; must be the collector's name or "
           "address (or transport must be file)");
-    CHECK(judged("transport: file") ==
+    CHECK(collector_judged("transport: file") ==
           "probe.yaml:4: export.collectors.0.path is missing; must be the path of the file to "
           "write (transport is file)");
     CHECK(
-        judged("transport: file, path: a, host: h") ==
+        collector_judged("transport: file, path: a, host: h") ==
         "probe.yaml:4: export.collectors.0.host is given, but transport is file; must be left out "
         "(or transport udp, tcp or tls)");
     CHECK(
-        judged("transport: file, path: a, port: 4739") ==
+        collector_judged("transport: file, path: a, port: 4739") ==
         "probe.yaml:4: export.collectors.0.port is given, but transport is file; must be left out "
         "(or transport udp, tcp or tls)");
-    CHECK(judged("transport: file, path: a, port: auto") == "accepted");
-    CHECK(judged("host: a, transport: tcp, udp-segmentation: true") ==
+    CHECK(collector_judged("transport: file, path: a, port: auto") == "accepted");
+    CHECK(collector_judged("host: a, transport: tcp, udp-segmentation: true") ==
           "probe.yaml:4: export.collectors.0.udp-segmentation is true, but transport is not udp; "
           "must be left out (a stream has no datagrams)");
-    CHECK(judged("host: a, transport: tcp, mtu: 9000") ==
+    CHECK(collector_judged("host: a, transport: tcp, mtu: 9000") ==
           "probe.yaml:4: export.collectors.0.mtu is given, but transport is not udp; must be left "
           "out (a stream has no datagrams)");
-    CHECK(judged("host: a, transport: tcp, spool: {max-size: 10000000}") ==
+    CHECK(collector_judged("host: a, transport: tcp, spool: {max-size: 10000000}") ==
           "probe.yaml:4: export.collectors.0.spool.max-size is given, but spool.directory is not; "
           "must be left out (without a directory there is no spool)");
-    CHECK(judged("transport: file, path: a, source-address: 192.0.2.1") ==
+    CHECK(collector_judged("transport: file, path: a, source-address: 192.0.2.1") ==
           "probe.yaml:4: export.collectors.0.source-address is given, but transport is file; must "
           "be left out (or transport udp, tcp or tls)");
     CHECK(
-        judged("host: h, path: a") ==
+        collector_judged("host: h, path: a") ==
         "probe.yaml:4: export.collectors.0.path is given, but transport is not file; must be left "
         "out (or transport file)");
 }
@@ -115,25 +115,26 @@ TEST_CASE("load_config: a collector has what its transport needs", "[conf][unit]
 TEST_CASE("collectors: a host is an address or what can be a name", "[conf][unit]") {
     for (const char* good : {"h", "collector-1.example.net", "_ipfix.example.", "192.0.2.1", "::1",
                              "'fe80::1%eth0'", "2001:db8::7", "4739.example"}) {
-        CHECK(judged("host: " + std::string(good)) == "accepted");
+        CHECK(collector_judged("host: " + std::string(good)) == "accepted");
     }
     for (const char* bad : {"'127.0.0.1:4739'", "'[::1]'", "999.1.1.1", "1.2.3", "a b", "a/b",
                             "'::g'", "'%eth0:1'"}) {
-        CHECK(judged("host: " + std::string(bad)).find(".host is ") != std::string::npos);
+        CHECK(collector_judged("host: " + std::string(bad)).find(".host is ") != std::string::npos);
     }
 }
 
 TEST_CASE("collectors: source address and host are of one IP version", "[conf][unit]") {
-    CHECK(judged("host: 192.0.2.1, source-address: \"::1\"") ==
+    CHECK(collector_judged("host: 192.0.2.1, source-address: \"::1\"") ==
           "probe.yaml:4: export.collectors.0.source-address is ::1, but host is 192.0.2.1; must be "
           "of the same IP version");
-    CHECK(judged("host: \"::2\", source-address: \"::1\"") == "accepted");
-    CHECK(judged("host: name, source-address: \"::1\"") == "accepted");
+    CHECK(collector_judged("host: \"::2\", source-address: \"::1\"") == "accepted");
+    CHECK(collector_judged("host: name, source-address: \"::1\"") == "accepted");
 }
 
 TEST_CASE("collectors: two spellings of a file are one file", "[conf][unit]") {
-    CHECK(judged("transport: file, path: /a/z}\n    - {transport: file, path: /a/../a/./z")
-              .find("export.collectors.1 is at /a/z; must differ") != std::string::npos);
+    CHECK(
+        collector_judged("transport: file, path: /a/z}\n    - {transport: file, path: /a/../a/./z")
+            .find("export.collectors.1 is at /a/z; must differ") != std::string::npos);
 }
 
 TEST_CASE("export: enterprise numbers of other elements are refused", "[conf][unit]") {
@@ -285,16 +286,17 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
     CHECK(collector(", cert-elements: yes").cert_elements);
     CHECK(collector("").tcp_control_bits == 2);
     CHECK(collector(", tcp-control-bits: 1").tcp_control_bits == 1);
-    CHECK(judged("host: a, rate: 999") ==
+    CHECK(collector_judged("host: a, rate: 999") ==
           "probe.yaml:4: export.collectors.0.rate is 999; must be auto, 0 or at least 1000");
-    CHECK(judged("host: a, transport: tcp, rate: 0") ==
+    CHECK(collector_judged("host: a, transport: tcp, rate: 0") ==
           "probe.yaml:4: export.collectors.0.rate is given, but transport is not udp; must be left "
           "out (a stream's collector takes what it can)");
-    CHECK(judged("host: a, rate: fast").find("must be auto or a whole number from 0 to") !=
-          std::string::npos);
-    CHECK(judged("host: a, tcp-control-bits: 3").find("must be a whole number from 1 to 2") !=
-          std::string::npos);
-    CHECK(judged("host: a, sampling: sflow")
+    CHECK(
+        collector_judged("host: a, rate: fast").find("must be auto or a whole number from 0 to") !=
+        std::string::npos);
+    CHECK(collector_judged("host: a, tcp-control-bits: 3")
+              .find("must be a whole number from 1 to 2") != std::string::npos);
+    CHECK(collector_judged("host: a, sampling: sflow")
               .find("must be all, rfc5477, netflow, "
                     "netflow-where-sampled or none") != std::string::npos);
 }
@@ -302,15 +304,17 @@ TEST_CASE("collectors: a rate is for UDP, and what a collector reads is its own"
 TEST_CASE("collectors: a format is one that the transport carries, without IPFIX's own keys",
           "[conf][unit]") {
     const auto has = [](const std::string& collector, const std::string& fault) {
-        const std::string text = judged(collector);
+        const std::string text = collector_judged(collector);
         INFO(text);
         CHECK(text.find(fault) != std::string::npos);
     };
-    CHECK(judged("host: a, port: 5170, transport: tcp, format: json") == "accepted");
-    CHECK(judged("host: a, port: 5170, transport: tls, format: json, direction: uniflow") ==
+    CHECK(collector_judged("host: a, port: 5170, transport: tcp, format: json") == "accepted");
+    CHECK(
+        collector_judged("host: a, port: 5170, transport: tls, format: json, direction: uniflow") ==
+        "accepted");
+    CHECK(collector_judged("transport: file, path: /x, format: json, timestamps: nanoseconds") ==
           "accepted");
-    CHECK(judged("transport: file, path: /x, format: json, timestamps: nanoseconds") == "accepted");
-    CHECK(judged("transport: file, path: /x, format: csv, enterprise-elements: false") ==
+    CHECK(collector_judged("transport: file, path: /x, format: csv, enterprise-elements: false") ==
           "accepted");
     has("host: a, port: 5170, format: json", ".format is json, but transport is udp;");
     has("host: a, port: 5170, transport: tcp, format: csv", ".format is csv, but transport is not");
@@ -350,9 +354,9 @@ TEST_CASE("collectors: the key of a topic's messages", "[conf][unit]") {
     CHECK(kafka("format: json, key: none").key == KafkaKey::none);
     CHECK(kafka("format: json, key: sourceIPAddress").key == KafkaKey::field);
     CHECK(kafka("format: json, key: sourceIPAddress").key_field == "sourceIPAddress");
-    CHECK(judged(topic + "format: flowmessage, key: ingressInterface") == "accepted");
+    CHECK(collector_judged(topic + "format: flowmessage, key: ingressInterface") == "accepted");
     const auto refused = [&](const std::string& key, const std::string& help) {
-        const std::string line = judged(topic + "format: json, key: " + key);
+        const std::string line = collector_judged(topic + "format: json, key: " + key);
         CHECK(line.starts_with(place + key + "; must be flow, none or the name of an element ("));
         CHECK(line.ends_with("default flow)" + help));
     };
@@ -370,14 +374,15 @@ TEST_CASE("collectors: the key of a topic's messages", "[conf][unit]") {
                   "one record)");
     }
     CHECK(
-        judged("host: h, key: vlanId") ==
+        collector_judged("host: h, key: vlanId") ==
         "probe.yaml:4: export.collectors.0.key is given, but transport is not kafka; must be left "
         "out");
 }
 
 TEST_CASE("collectors: brokers are names or addresses with ports", "[conf][unit]") {
     const auto with = [](const std::string& brokers) {
-        return judged("transport: kafka, topic: t, format: json, brokers: '" + brokers + "'");
+        return collector_judged("transport: kafka, topic: t, format: json, brokers: '" + brokers +
+                                "'");
     };
     for (const std::string good :
          {"a", "a:1", "a:65535,b", "192.0.2.1:9092", "[::1]", "[2001:db8::1]:9",
@@ -409,7 +414,8 @@ TEST_CASE("collectors: brokers are names or addresses with ports", "[conf][unit]
 
 TEST_CASE("collectors: topics have names that brokers take", "[conf][unit]") {
     const auto with = [](const std::string& topic) {
-        return judged("transport: kafka, format: json, brokers: h, topic: '" + topic + "'");
+        return collector_judged("transport: kafka, format: json, brokers: h, topic: '" + topic +
+                                "'");
     };
     for (const std::string& good : {std::string("flows"), std::string("a.b_c-9"),
                                     std::string("..."), std::string(249, 't')}) {
@@ -452,7 +458,7 @@ TEST_CASE("collectors: a topic of one cluster is one place, whichever brokers ar
 TEST_CASE("collectors: a property that is not permitted is named, its value is not",
           "[conf][unit]") {
     const auto with = [](const std::string& keys) {
-        return judged("transport: kafka, topic: t, format: json, brokers: h, " + keys);
+        return collector_judged("transport: kafka, topic: t, format: json, brokers: h, " + keys);
     };
     const std::string place = "probe.yaml:4: export.collectors.0.";
     CHECK(with("properties: {linger.ms: 5, sasl.password: hush}") ==

@@ -11,7 +11,7 @@ namespace tributary {
 namespace {
 
 /// Of a probe with two inputs; the first has two queues.
-std::vector<std::string> warnings(const std::vector<std::string>& sets) {
+std::vector<std::string> warnings_of_two_inputs(const std::vector<std::string>& sets) {
     return load(
                "export: {collectors: [{host: h}]}\n"
                "inputs:\n"
@@ -25,51 +25,53 @@ std::vector<std::string> warnings(const std::vector<std::string>& sets) {
 
 TEST_CASE("warnings_about: tracking fragments over queues that part them is warned of",
           "[conf][unit]") {
-    CHECK(warnings({}).empty());
-    const std::vector<std::string> of_first = warnings({"flows.fragments=track"});
+    CHECK(warnings_of_two_inputs({}).empty());
+    const std::vector<std::string> of_first = warnings_of_two_inputs({"flows.fragments=track"});
     REQUIRE(of_first.size() == 1);  // the second input has one queue
     CHECK(of_first[0] ==
           "input net_null0: flows.fragments is track, but rss is ip-and-l4: fragments may reach "
           "another queue than their first one, and have ports 0 then; rss: ip keeps them together");
-    CHECK(warnings({"flows.fragments=track", "inputs.0.rss=ip"}).empty());
-    CHECK(warnings({"flows.fragments=track", "inputs.0.queues=1"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.fragments=track", "inputs.0.rss=ip"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.fragments=track", "inputs.0.queues=1"}).empty());
 }
 
 TEST_CASE("warnings_about: the group tunnel without tunnels is warned of", "[conf][unit]") {
-    CHECK(warnings({"flows.tunnel=outer", "export.fields=[tunnel]"}) ==
+    CHECK(warnings_of_two_inputs({"flows.tunnel=outer", "export.fields=[tunnel]"}) ==
           std::vector<std::string>{"export.fields has tunnel, but flows.tunnel is outer: records "
                                    "tell no tunnels then"});
-    CHECK(warnings({"flows.tunnel=inner", "export.fields=[tunnel]"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.tunnel=inner", "export.fields=[tunnel]"}).empty());
 }
 
 TEST_CASE("warnings_about: what TCP analysis cannot tell is warned of", "[conf][unit]") {
-    CHECK(warnings({"export.fields=[tcp-analysis]"}) ==
+    CHECK(warnings_of_two_inputs({"export.fields=[tcp-analysis]"}) ==
           std::vector<std::string>{"export.fields has tcp-analysis or elements of it, but "
                                    "flows.tcp-analysis is false: records do not have them then"});
-    CHECK(warnings({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"}).empty());
-    CHECK(warnings({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
+    CHECK(warnings_of_two_inputs({"export.fields=[tcp-analysis]", "flows.tcp-analysis=true"})
+              .empty());
+    CHECK(warnings_of_two_inputs({"flows.tcp-analysis=true", "inputs.1.sampling=2"}) ==
           std::vector<std::string>{"flows.tcp-analysis is true, but packets are sampled: what is "
                                    "passed over leaves holes, and what comes again is mostly "
                                    "not seen twice"});
-    CHECK(warnings({"flows.tcp-analysis=true"}).empty());
-    CHECK(warnings({"inputs.1.sampling=2"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.tcp-analysis=true"}).empty());
+    CHECK(warnings_of_two_inputs({"inputs.1.sampling=2"}).empty());
 }
 
 TEST_CASE("warnings_about: an idle timeout longer than the active one is warned of",
           "[conf][unit]") {
-    CHECK(warnings({"flows.idle-timeout=300", "flows.active-timeout=299"}) ==
+    CHECK(warnings_of_two_inputs({"flows.idle-timeout=300", "flows.active-timeout=299"}) ==
           std::vector<std::string>{"flows.idle-timeout is longer than flows.active-timeout: no "
                                    "record ends by it"});
-    CHECK(warnings({"flows.idle-timeout=300", "flows.active-timeout=300"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.idle-timeout=300", "flows.active-timeout=300"}).empty());
 }
 
 TEST_CASE("warnings_about: a timeout behind a connection's end is no longer than the idle one",
           "[conf][unit]") {
-    CHECK(warnings({"flows.tcp-end=true", "flows.tcp-end-timeout=31"}) ==
+    CHECK(warnings_of_two_inputs({"flows.tcp-end=true", "flows.tcp-end-timeout=31"}) ==
           std::vector<std::string>{
               "flows.tcp-end-timeout is longer than flows.idle-timeout, which holds then"});
-    CHECK(warnings({"flows.tcp-end=true", "flows.tcp-end-timeout=30"}).empty());
-    CHECK(warnings({"flows.tcp-end=true", "flows.idle-timeout=1"}).empty());  // the default one
+    CHECK(warnings_of_two_inputs({"flows.tcp-end=true", "flows.tcp-end-timeout=30"}).empty());
+    CHECK(warnings_of_two_inputs({"flows.tcp-end=true", "flows.idle-timeout=1"})
+              .empty());  // the default one
 }
 
 TEST_CASE("warnings_about: a topic that may have messages twice, or not at all, is warned of",
@@ -162,10 +164,10 @@ TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
     for (const Case& one : cases) {
         CAPTURE(one.given);
         const std::string key = one.given.substr(0, one.given.find('='));
-        CHECK(warnings({one.given}) ==
+        CHECK(warnings_of_two_inputs({one.given}) ==
               std::vector<std::string>{key + " is given, but " + one.because +
                                        ": it has no effect then"});
-        CHECK(warnings({one.given, one.used, "inputs.0.rss=ip"}).empty());
+        CHECK(warnings_of_two_inputs({one.given, one.used, "inputs.0.rss=ip"}).empty());
     }
 }
 

@@ -13,7 +13,7 @@ namespace tributary {
 namespace {
 
 /// A probe with one collector, which has these entries, in line 2.
-std::string probe_with(const std::string& collector) {
+std::string probe_with_collector(const std::string& collector) {
     return "inputs: [{device: net_null0}]\nexport: {collectors: [{" + collector + "}]}\n";
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("values: units are named where the meaning is not known", "[conf][unit
     CHECK(end_of("flows: {max-flows: 4MB5}") == of_counts);
     CHECK(end_of("flows: {max-flows: 16Mbit}") == of_counts);
     CHECK(end_of("read: {queues: 5x}").find("units") == std::string::npos);
-    CHECK(probe_refusal(probe_with("host: a, rate: 5x")).ends_with(of_counts));
+    CHECK(probe_refusal(probe_with_collector("host: a, rate: 5x")).ends_with(of_counts));
     CHECK(end_of("flows: {idle-timeout: 5y}") == "; units are ms, s, m, h and d");
     CHECK(end_of("read: {queues: 5x}").find("units") == std::string::npos);
     CHECK(end_of("flows: {max-flows: many}").find("units") == std::string::npos);
@@ -157,7 +157,7 @@ TEST_CASE("values: units are named where the meaning is not known", "[conf][unit
 
 TEST_CASE("host: a port or a transport beside it is told where it belongs", "[conf][unit]") {
     const auto end_of = [](const std::string& host) {
-        const std::string told = probe_refusal(probe_with("host: \"" + host + "\""));
+        const std::string told = probe_refusal(probe_with_collector("host: \"" + host + "\""));
         return told.substr(std::min(told.rfind("; "), told.size()));
     };
     CHECK(end_of("127.0.0.1:2055") == "; port is a key of its own: host: 127.0.0.1, port: 2055");
@@ -174,7 +174,7 @@ TEST_CASE("host: a port or a transport beside it is told where it belongs", "[co
 
 TEST_CASE("keys: another form of the same word is told", "[conf][unit]") {
     const auto told = [](const std::string& entry) {
-        return probe_refusal(probe_with("transport: file, path: /a, " + entry));
+        return probe_refusal(probe_with_collector("transport: file, path: /a, " + entry));
     };
     const std::string unknown = "probe.yaml:2: export.collectors.0.";
     CHECK(told("rotate: {size: 16MiB}") ==
@@ -183,7 +183,7 @@ TEST_CASE("keys: another form of the same word is told", "[conf][unit]") {
           unknown + "timestamping is not a key; did you mean export.collectors.0.timestamps?");
     CHECK(told("rat: 1") == unknown + "rat is not a key; did you mean export.collectors.0.rate?");
     const auto of_tls = [](const std::string& entry) {
-        return probe_refusal(probe_with("host: h, transport: tls, tls: {" + entry + "}"));
+        return probe_refusal(probe_with_collector("host: h, transport: tls, tls: {" + entry + "}"));
     };
     CHECK(of_tls("cafile: a")
               .ends_with(".tls.cafile is not a key; did you mean "

@@ -13,7 +13,7 @@ namespace tributary {
 namespace {
 
 /// A probe with biflows and one collector.
-std::string probe_with(const std::string& collector) {
+std::string biflow_probe_with(const std::string& collector) {
     return "inputs: [{device: net_null0}]\n"
            "flows: {direction: biflow}\n"
            "export: {collectors: [{" +
@@ -21,7 +21,7 @@ std::string probe_with(const std::string& collector) {
 }
 
 LoadedConfig loaded(const std::string& collector, const std::vector<std::string>& sets = {}) {
-    return load(probe_with(collector), sets, ConfigUse::probe);
+    return load(biflow_probe_with(collector), sets, ConfigUse::probe);
 }
 
 CollectorOptions collector_of(const std::string& collector,
@@ -35,8 +35,8 @@ std::vector<Setting> settings_of(const CollectorOptions& collector) {
     return settings;
 }
 
-std::vector<std::string> warnings(const std::string& collector,
-                                  const std::vector<std::string>& sets = {}) {
+std::vector<std::string> profile_warnings(const std::string& collector,
+                                          const std::vector<std::string>& sets = {}) {
     return loaded(collector, sets).warnings;
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("profiles: each gives the keys of its table their values, and no other
         }
         CHECK(changed == static_cast<std::size_t>(std::ranges::count(
                              profile_settings(), entry.profile, &ProfileSetting::profile)));
-        CHECK(warnings("host: h, profile: " + std::string(entry.word)).empty());
+        CHECK(profile_warnings("host: h, profile: " + std::string(entry.word)).empty());
     }
 }
 
@@ -100,59 +100,60 @@ TEST_CASE("profiles: what --dump-config writes is read as the same", "[conf][uni
 }
 
 TEST_CASE("profiles: unknown ones are refused with those that there are", "[conf][unit]") {
-    CHECK(refusal(probe_with("host: h, profile: nfcapd"), {}, ConfigUse::probe)
+    CHECK(refusal(biflow_probe_with("host: h, profile: nfcapd"), {}, ConfigUse::probe)
               .starts_with("probe.yaml:3: export.collectors.0.profile is nfcapd; must be rfc, "
                            "nfdump, goflow2, akvorado, opentelemetry, pmacct, silk, "
                            "super-mediator, vflow or ipfixcol2 ("));
-    CHECK(refusal(probe_with("host: h, options: [all]"), {}, ConfigUse::probe)
+    CHECK(refusal(biflow_probe_with("host: h, options: [all]"), {}, ConfigUse::probe)
               .starts_with("probe.yaml:3: export.collectors.0.options is [all]; must be a list of "
                            "none or some of reliability, statistics, interfaces, flow-keys or "
                            "types ("));
 }
 
 TEST_CASE("profiles: what their collectors are known to lose is warned of", "[conf][unit]") {
-    CHECK(warnings("host: h, profile: goflow2, direction: biflow") ==
+    CHECK(profile_warnings("host: h, profile: goflow2, direction: biflow") ==
           std::vector<std::string>{
               "export.collectors.0.direction is biflow, but profile is goflow2: goflow2 drops the "
               "reverse half of biflows without a word; the profile's own is uniflow"});
-    CHECK(warnings("host: h, profile: goflow2, transport: tcp") ==
+    CHECK(profile_warnings("host: h, profile: goflow2, transport: tcp") ==
           std::vector<std::string>{"export.collectors.0.transport is tcp, but profile is goflow2: "
                                    "goflow2 2.2 listens by UDP alone"});
-    CHECK(warnings("host: h, profile: akvorado, sampling: none").size() == 1);
-    CHECK(warnings("host: h, profile: akvorado, sampling: all, direction: biflow").empty());
-    CHECK(warnings("host: h, profile: super-mediator, options: [types], cert-elements: false")
-              .size() == 2);
-    CHECK(warnings("host: h, profile: silk, transport: tcp").empty());
-    CHECK(warnings("host: h, direction: biflow, sampling: none, options: []").empty());
+    CHECK(profile_warnings("host: h, profile: akvorado, sampling: none").size() == 1);
+    CHECK(profile_warnings("host: h, profile: akvorado, sampling: all, direction: biflow").empty());
+    CHECK(
+        profile_warnings("host: h, profile: super-mediator, options: [types], cert-elements: false")
+            .size() == 2);
+    CHECK(profile_warnings("host: h, profile: silk, transport: tcp").empty());
+    CHECK(profile_warnings("host: h, direction: biflow, sampling: none, options: []").empty());
 }
 
 TEST_CASE("profiles: rates that their collectors do not know are warned of", "[conf][unit]") {
     const std::vector<std::string> sampled{"inputs.0.sampling=10"};
     const std::vector<std::string> differing{"inputs.0.sampling=10",
                                              "inputs.1={device: net_null1, sampling: 20}"};
-    CHECK(warnings("host: h, profile: goflow2", sampled).empty());
-    CHECK(warnings("host: h, profile: goflow2", differing) ==
+    CHECK(profile_warnings("host: h, profile: goflow2", sampled).empty());
+    CHECK(profile_warnings("host: h, profile: goflow2", differing) ==
           std::vector<std::string>{"export.collectors.0.profile is goflow2, but inputs differ in "
                                    "sampling, and it knows one rate for all of them"});
-    CHECK(warnings("host: h, profile: opentelemetry", differing).size() == 1);
-    CHECK(warnings("host: h, profile: pmacct", differing).empty());
-    CHECK(warnings("host: h, profile: super-mediator").empty());
-    CHECK(warnings("host: h, profile: super-mediator", sampled) ==
+    CHECK(profile_warnings("host: h, profile: opentelemetry", differing).size() == 1);
+    CHECK(profile_warnings("host: h, profile: pmacct", differing).empty());
+    CHECK(profile_warnings("host: h, profile: super-mediator").empty());
+    CHECK(profile_warnings("host: h, profile: super-mediator", sampled) ==
           std::vector<std::string>{"export.collectors.0.profile is super-mediator, but packets "
                                    "are sampled, and it is not told the rate"});
-    CHECK(warnings("host: h", differing).empty());
+    CHECK(profile_warnings("host: h", differing).empty());
 }
 
 TEST_CASE("profiles: what is inherited counts as what is sent", "[conf][unit]") {
     const std::string nfdump = "host: h, profile: nfdump, timestamps: inherit";
-    CHECK(warnings(nfdump).empty());
-    CHECK(warnings(nfdump, {"export.timestamps=nanoseconds"}).size() == 1);
+    CHECK(profile_warnings(nfdump).empty());
+    CHECK(profile_warnings(nfdump, {"export.timestamps=nanoseconds"}).size() == 1);
     const std::string goflow2 = "host: h, profile: goflow2, direction: inherit";
-    CHECK(warnings(goflow2).size() == 1);
-    CHECK(warnings(goflow2, {"flows.direction=uniflow"}).empty());
+    CHECK(profile_warnings(goflow2).size() == 1);
+    CHECK(profile_warnings(goflow2, {"flows.direction=uniflow"}).empty());
     const std::string mediator = "host: h, profile: super-mediator, options: [types]";
-    CHECK(warnings(mediator).size() == 1);
-    CHECK(warnings(mediator, {"export.options-interval=0"}).empty());
+    CHECK(profile_warnings(mediator).size() == 1);
+    CHECK(profile_warnings(mediator, {"export.options-interval=0"}).empty());
 }
 
 }  // namespace tributary

@@ -9,7 +9,7 @@
 namespace tributary {
 namespace {
 
-const std::string kTwoInputs =
+const std::string kOneWithUnifiedHeaders =
     "inputs: [{device: net_null0, name: a}, {device: net_null1, name: b, parse: unified-header}]\n"
     "export: {collectors: [{host: h}]}\n";
 
@@ -17,7 +17,7 @@ RecorderOptions recorder(const std::string& keys) {
     return load("recorder: {" + keys + "}\n").config.recorder;
 }
 /// The refusal without the help behind it.
-std::string judged(const std::string& keys) {
+std::string recorder_judged(const std::string& keys) {
     const std::string all = refusal("recorder: {" + keys + "}\n");
     return all.substr(0, all.find(" ("));
 }
@@ -52,31 +52,32 @@ TEST_CASE("recorder: what is dumped is read back", "[conf][unit]") {
 }
 
 TEST_CASE("recorder: wrong values", "[conf][unit]") {
-    CHECK(judged("memory: 1000") ==
+    CHECK(recorder_judged("memory: 1000") ==
           "probe.yaml:1: recorder.memory is 1000; must be 0 or a whole number from 1048576 to "
           "17592186044416");
-    CHECK(judged("snap: 0") ==
+    CHECK(recorder_judged("snap: 0") ==
           "probe.yaml:1: recorder.snap is 0; must be full, headers or a whole number from 1 to "
           "65536");
-    CHECK(judged("snap: whole") ==
+    CHECK(recorder_judged("snap: whole") ==
           "probe.yaml:1: recorder.snap is whole; must be full, headers or a whole number from 1 "
           "to 65536");
     CHECK(
-        judged("socket: \"\"") ==
+        recorder_judged("socket: \"\"") ==
         "probe.yaml:1: recorder.socket is empty; must be auto or the path of a unix socket, of at "
         "most 107 octets");
 }
 
 TEST_CASE("recorder: it fits its inputs", "[conf][unit]") {
-    CHECK(probe_refusal(kTwoInputs + "recorder: {memory: 1MiB, inputs: [a, c]}\n") ==
+    CHECK(probe_refusal(kOneWithUnifiedHeaders + "recorder: {memory: 1MiB, inputs: [a, c]}\n") ==
           "probe.yaml:3: recorder.inputs has c, but there is no such input; must be names of "
           "inputs");
     CHECK(
-        probe_refusal(kTwoInputs + "recorder: {memory: 1MiB}\n") ==
+        probe_refusal(kOneWithUnifiedHeaders + "recorder: {memory: 1MiB}\n") ==
         "probe.yaml:3: recorder.memory is given, but inputs.1.parse is unified-header; must be 0, "
         "or recorder.inputs without that input (unified headers bring no octets to keep)");
-    CHECK(probe_refusal(kTwoInputs + "recorder: {memory: 1MiB, inputs: [a]}\n") == "accepted");
-    CHECK(probe_refusal(kTwoInputs + "recorder: {inputs: [c]}\n") == "accepted");
+    CHECK(probe_refusal(kOneWithUnifiedHeaders + "recorder: {memory: 1MiB, inputs: [a]}\n") ==
+          "accepted");
+    CHECK(probe_refusal(kOneWithUnifiedHeaders + "recorder: {inputs: [c]}\n") == "accepted");
 }
 
 TEST_CASE("recorder: keys without an effect are warned of", "[conf][unit]") {

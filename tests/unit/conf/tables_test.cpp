@@ -22,21 +22,21 @@ constexpr const char* kDns =
 /// A run on captures with this table, in line 1, or 3 behind the field of kDns.
 std::string table(const std::string& keys) { return "tables: [{" + keys + "}]\n"; }
 
-std::string judged(const std::string& keys) { return refusal(table(keys)); }
+std::string table_judged(const std::string& keys) { return refusal(table(keys)); }
 
 /// A run on captures with this own field, in line 1.
 std::string field_judged(const std::string& keys) { return refusal("fields: [{" + keys + "}]\n"); }
 
 /// A probe whose inputs have these further keys, with one table behind them, in line 3.
-std::string probe_with(const std::string& first, const std::string& second,
-                       const std::string& table_keys) {
+std::string probe_with_table(const std::string& first, const std::string& second,
+                             const std::string& table_keys) {
     return "inputs: [{device: net_null0" + first + "}, {device: net_null1" + second +
            "}]\nexport: {collectors: [{host: h, tables: [main, a]}]}\n" + table(table_keys) + kDns;
 }
 
 std::string probe_judged(const std::string& first, const std::string& second,
                          const std::string& table_keys) {
-    return probe_refusal(probe_with(first, second, table_keys));
+    return probe_refusal(probe_with_table(first, second, table_keys));
 }
 
 }  // namespace
@@ -99,11 +99,11 @@ TEST_CASE("tables: timeouts that are left out are those of flows", "[conf][unit]
     CHECK(timeouts(", idle-timeout: 1m") == std::array{seconds(60), seconds(12)});
     CHECK(timeouts(", idle-timeout: inherit, active-timeout: 2147483648") ==
           std::array{seconds(11), seconds(2'147'483'648)});
-    CHECK(judged("name: a, key: [ipVersion], idle-timeout: 0") ==
+    CHECK(table_judged("name: a, key: [ipVersion], idle-timeout: 0") ==
           "probe.yaml:1: tables.0.idle-timeout is 0; must be inherit or a whole number of seconds "
           "from 1 to 2147483648 (a flow without a packet for this long is exported; inherit: "
           "flows.idle-timeout; default inherit)");
-    CHECK(judged("name: a, key: [ipVersion], active-timeout: 2147483649")
+    CHECK(table_judged("name: a, key: [ipVersion], active-timeout: 2147483649")
               .find("must be inherit or a whole number of seconds from 1 to") != std::string::npos);
 }
 
@@ -174,16 +174,16 @@ TEST_CASE("tables: a table has a name of its own", "[conf][unit]") {
         "; must be a small letter, then small letters, digits and hyphens, at most 32 of them "
         "together, other than main";
     for (const char* wrong : {"main", "A", "1a", "a_b", "-a", "a b"}) {
-        CHECK(judged("name: " + std::string(wrong) + ", key: [ipVersion]")
+        CHECK(table_judged("name: " + std::string(wrong) + ", key: [ipVersion]")
                   .starts_with("probe.yaml:1: tables.0.name is " + std::string(wrong) + limits));
     }
-    CHECK(judged("name: '', key: [ipVersion]")
+    CHECK(table_judged("name: '', key: [ipVersion]")
               .starts_with("probe.yaml:1: tables.0.name is empty" + limits));
-    CHECK(judged("name: a2345678901234567890123456789012, key: [ipVersion]") == "accepted");
-    CHECK(judged("name: a23456789012345678901234567890123, key: [ipVersion]").find(limits) !=
+    CHECK(table_judged("name: a2345678901234567890123456789012, key: [ipVersion]") == "accepted");
+    CHECK(table_judged("name: a23456789012345678901234567890123, key: [ipVersion]").find(limits) !=
           std::string::npos);
-    CHECK(judged("key: [ipVersion]") == "probe.yaml:1: tables.0.name is missing" + limits);
-    CHECK(judged("name: layer2, key: [ipVersion]") ==
+    CHECK(table_judged("key: [ipVersion]") == "probe.yaml:1: tables.0.name is missing" + limits);
+    CHECK(table_judged("name: layer2, key: [ipVersion]") ==
           "probe.yaml:1: tables.0.name is layer2; must be another name (it is a group of "
           "export.fields)");
     CHECK(refusal("tables:\n- {name: a, key: [ipVersion]}\n- {name: b, key: [ipVersion]}\n"
@@ -211,21 +211,21 @@ TEST_CASE("tables: eight tables and 64 fields are the most", "[conf][unit]") {
 }
 
 TEST_CASE("tables: what the key and the values name is checked", "[conf][unit]") {
-    CHECK(judged("name: a") ==
+    CHECK(table_judged("name: a") ==
           "probe.yaml:1: tables.0.key is missing; must be a list of fields, at least one, such as "
           "[sourceAddress, destinationAddress]");
-    CHECK(judged("name: a, key: []")
+    CHECK(table_judged("name: a, key: []")
               .starts_with("probe.yaml:1: tables.0.key is []; must be a list of fields, at least "
                            "one (what the packets of a flow have in common: "));
-    CHECK(judged("name: a, key: ipVersion")
+    CHECK(table_judged("name: a, key: ipVersion")
               .starts_with("probe.yaml:1: tables.0.key is ipVersion; must be a list of fields, at "
                            "least one ("));
-    CHECK(judged("name: a, key: [{ipVersion: 1}]").find("must be a list of fields") !=
+    CHECK(table_judged("name: a, key: [{ipVersion: 1}]").find("must be a list of fields") !=
           std::string::npos);
-    CHECK(judged("name: a, key: [sourceAdress]") ==
+    CHECK(table_judged("name: a, key: [sourceAdress]") ==
           "probe.yaml:1: tables.0.key: 'sourceAdress': there is no such field; did you mean "
           "sourceAddress?");
-    CHECK(judged("name: a, key: [sourceAddress/33/64]") ==
+    CHECK(table_judged("name: a, key: [sourceAddress/33/64]") ==
           "probe.yaml:1: tables.0.key: 'sourceAddress/33/64': behind an address are the prefix "
           "lengths of IPv4 (0 to 32) and of IPv6 (0 to 128), not both 0, as in "
           "sourceAddress/24/56");
@@ -233,15 +233,15 @@ TEST_CASE("tables: what the key and the values name is checked", "[conf][unit]")
                   "max(sourceAddress)\n") ==
           "probe.yaml:4: tables.0.values: 'max(sourceAddress)': sourceAddress is no number, and "
           "max() is of numbers; distinct() takes any field");
-    CHECK(judged("name: a, key: [ipVersion], values: [top(ipTTL)]")
+    CHECK(table_judged("name: a, key: [ipVersion], values: [top(ipTTL)]")
               .starts_with("probe.yaml:1: tables.0.values: 'top(ipTTL)': there is no function "));
-    CHECK(judged("name: a, key: [sourceAddress], direction: biflow") ==
+    CHECK(table_judged("name: a, key: [sourceAddress], direction: biflow") ==
           "probe.yaml:1: tables.0.direction: in biflows the key has both sides alike: beside "
           "'sourceAddress' it needs 'destinationAddress'");
-    CHECK(judged("name: a, key: [ipVersion], direction: biflow") ==
+    CHECK(table_judged("name: a, key: [ipVersion], direction: biflow") ==
           "probe.yaml:1: tables.0.direction: in biflows the key has fields of source and "
           "destination, such as sourceAddress and destinationAddress; this one has none");
-    CHECK(judged("name: a, key: [ipVersion], colour: red") ==
+    CHECK(table_judged("name: a, key: [ipVersion], colour: red") ==
           "probe.yaml:1: tables.0.colour is not a key; must be one of: name, filter, key, values, "
           "direction, spread, max-flows, idle-timeout, active-timeout");
 }
@@ -257,15 +257,17 @@ TEST_CASE("tables: spread by key, for a limited number of queues", "[conf][unit]
     CHECK(refusal(table(spread), {"read.queues=33"}) ==
           "probe.yaml:1: tables.0.spread is key, but there are 33 queues (read.queues); must be "
           "queue, or there must be at most 32 (each queue has a ring to each other)");
-    CHECK(judged("name: a, key: [ipVersion], spread: ring")
+    CHECK(table_judged("name: a, key: [ipVersion], spread: ring")
               .starts_with("probe.yaml:1: tables.0.spread is ring; must be queue or key ("));
 }
 
 TEST_CASE("tables: records are no longer than a record may be", "[conf][unit]") {
-    CHECK(judged("name: a, key: [ipVersion], values: [distinct(ipTTL), distinct(sourceAddress)]") ==
+    CHECK(table_judged(
+              "name: a, key: [ipVersion], values: [distinct(ipTTL), distinct(sourceAddress)]") ==
           "accepted");
-    CHECK(judged("name: a, key: [ipVersion], values: [distinct(ipTTL), distinct(sourceAddress), "
-                 "distinct(vlanId)]") ==
+    CHECK(table_judged(
+              "name: a, key: [ipVersion], values: [distinct(ipTTL), distinct(sourceAddress), "
+              "distinct(vlanId)]") ==
           "probe.yaml:1: tables.0: its records take 1064 octets, more than 840; distinct() takes "
           "328 each, in biflows twice");
 }
@@ -289,7 +291,7 @@ TEST_CASE("tables: all faults of tables and fields are told in one run", "[conf]
 }
 
 TEST_CASE("tables: fields of tunnels need packets inside tunnels", "[conf][unit]") {
-    CHECK(judged("name: a, key: [tunnelId]").find("flows.tunnel: inner alone") !=
+    CHECK(table_judged("name: a, key: [tunnelId]").find("flows.tunnel: inner alone") !=
           std::string::npos);
     CHECK(refusal(table("name: a, key: [tunnelId]"), {"flows.tunnel=inner"}) == "accepted");
 }
@@ -320,7 +322,7 @@ TEST_CASE("tables: own fields are good by themselves, and with one another", "[c
           "probe.yaml:3: fields.1: 'x' is there twice\n"
           "probe.yaml:5: fields.3: 'z' and 'y' would have the same element numbers; give one of "
           "them another name or a number (1 to 1792) that is not 1");
-    // Tables are not judged by fields that are wrong.
+    // Tables are not table_judged by fields that are wrong.
     CHECK(refusals("fields: [{name: ipTTL}]\ntables: [{name: a, key: [nothing]}]\n") ==
           "probe.yaml:1: fields.0: 'ipTTL' is the name of an element that tributary has; choose "
           "another one");

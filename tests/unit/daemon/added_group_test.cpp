@@ -74,7 +74,7 @@ std::vector<Record> conversation(const RecordLayout& layout, FlowDirection direc
     return records;
 }
 
-std::string text_of(const test::IpfixRecord& record, std::uint32_t element) {
+std::string text_of(const test::DecodedRecord& record, std::uint32_t element) {
     const Octets& octets = record.values.at(element);
     return {reinterpret_cast<const char*>(octets.data()), octets.size()};
 }
@@ -95,10 +95,10 @@ std::string export_to(const TemporaryDirectory& directory, const RecordLayout& l
     return (directory / "flows.ipfix").string();
 }
 
-std::vector<test::IpfixRecord> records_in(const std::string& path) {
-    std::vector<test::IpfixRecord> records;
+std::vector<test::DecodedRecord> records_in(const std::string& path) {
+    std::vector<test::DecodedRecord> records;
     for (const IpfixMessage& message : decode_file(path)) {
-        for (const test::IpfixRecord& record : message.records) {
+        for (const test::DecodedRecord& record : message.records) {
             if (record.has(7)) {  // sourceTransportPort: of a flow
                 records.push_back(record);
             }
@@ -203,7 +203,7 @@ TEST_CASE("Added group: packets of uniflows make its elements", "[daemon][unit]"
     const auto records =
         records_in(export_to(directory, layout, conversation(layout, FlowDirection::uniflow), {}));
     REQUIRE(records.size() == 2);
-    for (const test::IpfixRecord& record : records) {
+    for (const test::DecodedRecord& record : records) {
         const bool is_there = record.number(7) == 40000;
         CHECK(record.number(kSmall) == (is_there ? 3 : 1));
         CHECK(text_of(record, kFirst) == (is_there ? "ttl 9" : "ttl 250"));

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/octets.hpp"
+
 using namespace tributary;
 
 namespace {
@@ -14,10 +16,6 @@ namespace {
 std::vector<std::byte> octets_of(std::string_view text) {
     const auto octets = std::as_bytes(std::span(text));
     return {octets.begin(), octets.end()};
-}
-
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
 }
 
 std::vector<std::byte> item_of(std::string_view key, std::string_view value, std::uint32_t hash,

@@ -22,23 +22,14 @@ using biflow::request;
 using biflow::reverse_of;
 using namespace std::chrono_literals;
 
-namespace {
-
-constexpr std::uint16_t kSyn = tcp_flag::kSyn;
-constexpr std::uint16_t kAck = tcp_flag::kAck;
-constexpr std::uint16_t kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
-constexpr std::uint16_t kFinAck = tcp_flag::kFin | tcp_flag::kAck;
-
-}  // namespace
-
 TEST_CASE("FlowCache: a SYN shows the initiator of a biflow that began with an old packet",
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
-    harness.packet(answer_to(request(), kAck), at_ms(1000));
-    harness.packet(answer_to(request(), kAck), at_ms(1010));
-    harness.packet(request(kSyn), at_ms(1020));
-    harness.packet(answer_to(request(), kSynAck), at_ms(1030));
-    harness.packet(request(kAck), at_ms(1040));
+    harness.packet(answer_to(request(), biflow::kAck), at_ms(1000));
+    harness.packet(answer_to(request(), biflow::kAck), at_ms(1010));
+    harness.packet(request(biflow::kSyn), at_ms(1020));
+    harness.packet(answer_to(request(), biflow::kSynAck), at_ms(1030));
+    harness.packet(request(biflow::kAck), at_ms(1040));
     auto records = end_all(harness, at_ms(1050));
     REQUIRE(records.size() == 1);
     const FlowRecordCore& core = records[0].core;
@@ -48,12 +39,12 @@ TEST_CASE("FlowCache: a SYN shows the initiator of a biflow that began with an o
     CHECK(reverse.biflow_direction == BiflowDirection::initiator);
     CHECK(core.packets == 2);
     CHECK(core.octets == 200);
-    CHECK(core.tcp_control_bits == (kSyn | kAck));
+    CHECK(core.tcp_control_bits == (biflow::kSyn | biflow::kAck));
     CHECK(core.start == at_ms(1020));
     CHECK(core.end == at_ms(1040));
     CHECK(reverse.packets == 3);
     CHECK(reverse.octets == 3000);
-    CHECK(reverse.tcp_control_bits == (kSyn | kAck));
+    CHECK(reverse.tcp_control_bits == (biflow::kSyn | biflow::kAck));
     CHECK(reverse.start == at_ms(1000));
     CHECK(reverse.end == at_ms(1030));
 }
@@ -62,16 +53,16 @@ TEST_CASE("FlowCache: only SYN without ACK corrects the initiator, and only an a
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
     SECTION("SYN and ACK does not") {
-        harness.packet(request(kAck), at_ms(1000));
-        harness.packet(request(kSynAck), at_ms(1001));
+        harness.packet(request(biflow::kAck), at_ms(1000));
+        harness.packet(request(biflow::kSynAck), at_ms(1001));
         auto records = end_all(harness, at_ms(1001));
         CHECK(records.at(0).core.key.source_port.value == 40000);
         CHECK(reverse_of(records[0]).biflow_direction == BiflowDirection::arbitrary);
     }
     SECTION("the source's own SYN confirms it") {
-        harness.packet(request(kAck), at_ms(1000));
-        harness.packet(request(kSyn), at_ms(1001));
-        harness.packet(answer_to(request(), kSyn),
+        harness.packet(request(biflow::kAck), at_ms(1000));
+        harness.packet(request(biflow::kSyn), at_ms(1001));
+        harness.packet(answer_to(request(), biflow::kSyn),
                        at_ms(1002));  // both connect: the first is the initiator
         auto records = end_all(harness, at_ms(1002));
         CHECK(records.at(0).core.key.source_port.value == 40000);
@@ -79,8 +70,8 @@ TEST_CASE("FlowCache: only SYN without ACK corrects the initiator, and only an a
         CHECK(reverse_of(records[0]).biflow_direction == BiflowDirection::initiator);
     }
     SECTION("a confirmed initiator stays") {
-        harness.packet(answer_to(request(), kSynAck), at_ms(1000));
-        harness.packet(answer_to(request(), kSyn), at_ms(1001));
+        harness.packet(answer_to(request(), biflow::kSynAck), at_ms(1000));
+        harness.packet(answer_to(request(), biflow::kSyn), at_ms(1001));
         CHECK(end_all(harness, at_ms(1001)).at(0).core.key.source_port.value == 40000);
     }
 }
@@ -89,12 +80,12 @@ TEST_CASE("FlowCache: directions that have changed places keep their FINs", "[fl
     FlowCacheOptions options = kOptions;
     options.tcp_end = true;
     BiflowHarness harness(options, biflow::kLayout);
-    harness.packet(answer_to(request(), kFinAck), at_ms(1000));
-    harness.packet(request(kSyn), at_ms(1001));
-    harness.packet(answer_to(request(), kFinAck), at_ms(1002));
+    harness.packet(answer_to(request(), biflow::kFinAck), at_ms(1000));
+    harness.packet(request(biflow::kSyn), at_ms(1001));
+    harness.packet(answer_to(request(), biflow::kFinAck), at_ms(1002));
     harness.expire(at_ms(4000));
     CHECK(harness.sink.records.empty());
-    harness.packet(request(kFinAck), at_ms(4001));
+    harness.packet(request(biflow::kFinAck), at_ms(4001));
     harness.expire(at_ms(7000));
     REQUIRE(harness.sink.records.size() == 1);
     CHECK(harness.sink.records[0].core.end_reason == FlowEndReason::end_of_flow);
@@ -104,10 +95,10 @@ TEST_CASE("FlowCache: directions that have changed places keep their FINs", "[fl
 TEST_CASE("FlowCache: handles keep their direction after the directions changed places",
           "[flowcache][unit]") {
     BiflowHarness harness(kOptions, biflow::kLayout);
-    harness.packet(answer_to(request(), kAck), at_ms(1000));
+    harness.packet(answer_to(request(), biflow::kAck), at_ms(1000));
     const FlowHandle there = harness.handle_of(request()).value();
     const FlowHandle back = harness.handle_of(answer_to(request())).value();
-    harness.packet(request(kSyn), at_ms(1001));
+    harness.packet(request(biflow::kSyn), at_ms(1001));
     CHECK(harness.handle_of(request()) == there);
     CHECK(harness.cache.add(there, {10, 1}, {at_ms(1002), at_ms(1003)}, harness.sink));
     CHECK(harness.cache.add(back, {20, 1}, {at_ms(1004), at_ms(1005)}, harness.sink));
@@ -155,13 +146,15 @@ public:
 
 private:
     std::uint16_t flags_there() {
-        return random_() % 12 == 0 ? kSyn : random_() % 20 == 0 ? kFinAck : kAck;
+        return random_() % 12 == 0   ? biflow::kSyn
+               : random_() % 20 == 0 ? biflow::kFinAck
+                                     : biflow::kAck;
     }
     std::uint16_t flags_back() {
-        return random_() % 30 == 0   ? kSynAck
-               : random_() % 20 == 0 ? kFinAck
+        return random_() % 30 == 0   ? biflow::kSynAck
+               : random_() % 20 == 0 ? biflow::kFinAck
                : random_() % 60 == 0 ? tcp_flag::kRst
-                                     : kAck;
+                                     : biflow::kAck;
     }
     /// Outer addresses are of the flow, swapped on the way back, as those of a key must be.
     void vary(PacketFields& fields, bool is_back, std::uint32_t flow) {

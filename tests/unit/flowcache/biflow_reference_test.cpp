@@ -9,6 +9,7 @@
 
 #include "flowcache/flow_cache.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/other_direction.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr RecordLayout kLayout = RecordLayout::of({}, FlowDirection::biflow);
+constexpr RecordLayout kReferenceLayout = RecordLayout::of({}, FlowDirection::biflow);
 
 /// Records that random conversations must give, in a std::map: the first sender since the last
 /// silence is the source.
@@ -88,8 +89,7 @@ PacketFields packet_of(std::uint32_t conversation, bool is_from_second) {
     fields.source_port = {40000};
     fields.destination_port = {443};
     if (is_from_second) {
-        std::swap(fields.source, fields.destination);
-        std::swap(fields.source_port, fields.destination_port);
+        fields = other_direction(fields);
     }
     return fields;
 }
@@ -97,7 +97,7 @@ PacketFields packet_of(std::uint32_t conversation, bool is_from_second) {
 std::vector<ReferenceBiflows::Line> lines_of(std::vector<FlowRecord<144>>& records) {
     std::vector<ReferenceBiflows::Line> lines;
     for (auto& record : records) {
-        const auto& reverse = record.group<ReverseGroup>(kLayout.reverse_at);
+        const auto& reverse = record.group<ReverseGroup>(kReferenceLayout.reverse_at);
         const FlowRecordCore& core = record.core;
         const bool is_swapped = core.key.source_port.value == 443;
         const IpAddress& address = is_swapped ? core.key.destination : core.key.source;
@@ -126,7 +126,7 @@ TEST_CASE("FlowCache: random conversations give the biflows of the slow referenc
                                    .active_timeout = std::chrono::seconds(seed % 2 == 0 ? 3 : 20),
                                    .direction = FlowDirection::biflow};
     ReferenceBiflows reference(options);
-    CacheHarness<144> harness(options, kLayout);
+    CacheHarness<144> harness(options, kReferenceLayout);
     std::mt19937 random(seed);
     Timestamp clock = at_ms(1'700'000'000'000);
     std::vector<TimedPacket> packets;

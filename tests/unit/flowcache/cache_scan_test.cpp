@@ -11,9 +11,9 @@ using namespace tributary::test;
 
 namespace {
 
-constexpr FlowCacheOptions kOptions{.max_flows = 1000,
-                                    .idle_timeout = std::chrono::seconds(30),
-                                    .active_timeout = std::chrono::seconds(300)};
+constexpr FlowCacheOptions kScanOptions{.max_flows = 1000,
+                                        .idle_timeout = std::chrono::seconds(30),
+                                        .active_timeout = std::chrono::seconds(300)};
 
 /// Flows 0 .. count - 1, one packet each, in the first second.
 void open_flows(CacheHarness<>& harness, std::uint32_t count) {
@@ -23,7 +23,7 @@ void open_flows(CacheHarness<>& harness, std::uint32_t count) {
 }
 
 void set_idle_timeout(CacheHarness<>& harness, std::chrono::seconds timeout) {
-    FlowCacheOptions changed = kOptions;
+    FlowCacheOptions changed = kScanOptions;
     changed.idle_timeout = timeout;
     harness.cache.set_timeouts(Timeouts(changed));
 }
@@ -32,7 +32,7 @@ void set_idle_timeout(CacheHarness<>& harness, std::chrono::seconds timeout) {
 
 TEST_CASE("CacheScan: copies every running flow's record once, and changes nothing",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kScanOptions);
     open_flows(harness, 100);
     harness.packet(flow_packet(7), at_ms(500));
     CacheScan scan;
@@ -61,7 +61,7 @@ TEST_CASE("CacheScan: copies every running flow's record once, and changes nothi
 
 TEST_CASE("CacheScan: after a look has stopped the scan, it goes on behind that record",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kScanOptions);
     open_flows(harness, 10);
     CacheScan scan;
     int seen = 0;
@@ -78,7 +78,7 @@ TEST_CASE("CacheScan: after a look has stopped the scan, it goes on behind that 
 
 TEST_CASE("CacheScan: ends the flows that it meets, and waits for a full sink",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kScanOptions);
     open_flows(harness, 100);
     harness.sink.room = 40;
     CacheScan scan;
@@ -100,7 +100,7 @@ TEST_CASE("CacheScan: ends the flows that it meets, and waits for a full sink",
 }
 
 TEST_CASE("CacheScan: shorter timeouts reach flows that no packet touches", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kScanOptions);
     open_flows(harness, 100);
     set_idle_timeout(harness, std::chrono::seconds(2));
     CacheScan scan;
@@ -119,7 +119,7 @@ TEST_CASE("CacheScan: shorter timeouts reach flows that no packet touches", "[fl
 }
 
 TEST_CASE("CacheScan: longer timeouts hold for flows that run", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kScanOptions);
     open_flows(harness, 10);
     set_idle_timeout(harness, std::chrono::seconds(100));
     CacheScan scan;

@@ -11,9 +11,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr FlowCacheOptions kOptions{.max_flows = 1000,
-                                    .idle_timeout = std::chrono::seconds(30),
-                                    .active_timeout = std::chrono::seconds(300)};
+constexpr FlowCacheOptions kClockOptions{.max_flows = 1000,
+                                         .idle_timeout = std::chrono::seconds(30),
+                                         .active_timeout = std::chrono::seconds(300)};
 constexpr std::size_t kBudget = 128;
 
 constexpr Timestamp at(std::chrono::seconds time) { return Timestamp{time}; }
@@ -30,7 +30,7 @@ TEST_CASE("a clock that goes back ends the flows from before, and later ones end
     // Ticks count from the first packet: it lies after the time that the clock goes back to, or
     // before.
     const std::chrono::seconds first = GENERATE(9000s, 100s);
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kClockOptions);
     harness.packet(flow_packet(0), at(first));
     harness.expire(at(9000s));
     for (std::uint32_t flow = 1; flow <= 500; ++flow) {
@@ -64,7 +64,7 @@ TEST_CASE("a clock that goes back ends the flows from before, and later ones end
 
 TEST_CASE("a packet that comes before the walk ends its flow from before the clock went back",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kClockOptions);
     harness.packet(flow_packet(1), at(8995s));
     harness.packet(flow_packet(1), at(9000s));
     harness.packet(flow_packet(1), at(5400s));
@@ -86,7 +86,7 @@ TEST_CASE("a clock that goes back by less than a flow lasts ends it with its nex
     // The packet comes in the burst with the step, or before the walk has come to its flow.
     const bool is_in_first_burst = GENERATE(true, false);
     constexpr std::uint32_t kFlows = 700;
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kClockOptions);
     for (const std::chrono::seconds time : {8980s, 9000s}) {
         for (std::uint32_t flow = 0; flow < kFlows; ++flow) {
             harness.packet(flow_packet(flow), at(time));
@@ -116,7 +116,7 @@ TEST_CASE("a clock that goes back by less than a flow lasts ends it with its nex
 }
 
 TEST_CASE("a clock that goes back while the sink is full loses no flow", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kClockOptions);
     for (std::uint32_t flow = 0; flow < 300; ++flow) {
         harness.packet(flow_packet(flow), at(9000s));
     }
@@ -134,7 +134,7 @@ TEST_CASE("a clock that goes back while the sink is full loses no flow", "[flowc
 }
 
 TEST_CASE("a late packet does not end its flow: the clock has not gone back", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kClockOptions);
     harness.packet(flow_packet(1), at(9000s));
     harness.packet(flow_packet(1), at(8980s), at(9000s));
     harness.expire(at(9000s));

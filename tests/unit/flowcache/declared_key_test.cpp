@@ -16,6 +16,7 @@
 #include "tests/support/biflow_harness.hpp"
 #include "tests/support/cache_harness.hpp"
 #include "tests/support/declared_group.hpp"
+#include "tests/support/other_direction.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -26,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kBeginsWith = 1'000'000;
 constexpr std::size_t kBytes = 280;
-using Harness = CacheHarness<kBytes>;
+using DeclaredKeyHarness = CacheHarness<kBytes>;
 
 /// A table that was declared: its group is in the table of field groups as long as this.
 class Declared {
@@ -48,10 +49,10 @@ public:
     Declared& operator=(const Declared&) = delete;
     ~Declared() { remove_field_group(id_); }
 
-    [[nodiscard]] const DeclaredGroup& there(Harness::Cache::Record& record) const {
+    [[nodiscard]] const DeclaredGroup& there(DeclaredKeyHarness::Cache::Record& record) const {
         return record.group<DeclaredGroup>(layout.places[id_]);
     }
-    [[nodiscard]] const DeclaredGroup& back(Harness::Cache::Record& record) const {
+    [[nodiscard]] const DeclaredGroup& back(DeclaredKeyHarness::Cache::Record& record) const {
         return record.group<DeclaredGroup>(layout.reverse_places[id_]);
     }
 
@@ -103,8 +104,9 @@ struct Packets {
     std::vector<PacketFields> fields;
 };
 
-std::vector<Harness::Cache::Record> records_of(const Declared& table, const Packets& packets) {
-    Harness harness(table.options, table.layout);
+std::vector<DeclaredKeyHarness::Cache::Record> records_of(const Declared& table,
+                                                          const Packets& packets) {
+    DeclaredKeyHarness harness(table.options, table.layout);
     for (const PacketFields& fields : packets.fields) {
         harness.packet(fields, at_ms(1000));
     }
@@ -169,14 +171,14 @@ std::map<Flow, Values> expected_of(const Packets& packets, const KeyDescriptor& 
     return flows;
 }
 
-constexpr std::size_t kPackets = 20'000;
+constexpr std::size_t kDeclaredPackets = 20'000;
 
 }  // namespace
 
 TEST_CASE("Declared key: uniflows have the packets with equal octets", "[flowcache][unit]") {
     const bool has_macs = GENERATE(false, true);
     const bool is_alone = GENERATE(false, true);
-    const Packets packets(1, kPackets);
+    const Packets packets(1, kDeclaredPackets);
     const Declared table(is_alone ? nothing_else() : KeyDescriptor{}, FlowDirection::uniflow,
                          has_macs);
     auto records = records_of(table, packets);
@@ -243,7 +245,7 @@ TEST_CASE("KeyMasks: room for octets, is what no member of a key has", "[flowcac
 TEST_CASE(
     "Declared key: octets in the place of members that are not in the key, stay out of records",
     "[flowcache][unit]") {
-    const Packets packets(9, kPackets);
+    const Packets packets(9, kDeclaredPackets);
     for (const Room& room : rooms()) {
         const Declared table(room.key, FlowDirection::uniflow, false);
         CHECK(DeclaredKey(table.layout, table.options.key).is_in_short_key() ==
@@ -272,7 +274,7 @@ TEST_CASE("Declared key: biflows have both directions, whose ends change places"
           "[flowcache][unit]") {
     const bool has_macs = GENERATE(false, true);
     const bool is_alone = GENERATE(false, true);
-    const Packets packets(2, kPackets);
+    const Packets packets(2, kDeclaredPackets);
     const Declared table(is_alone ? nothing_else() : KeyDescriptor{}, FlowDirection::biflow,
                          has_macs);
     auto records = records_of(table, packets);
@@ -325,9 +327,7 @@ TEST_CASE(
     PacketFields& request = packets.fields[1];
     answer.protocol = ip_protocol::kTcp;
     answer.tcp_control_bits = tcp_flag::kAck;
-    request = answer;
-    std::swap(request.source, request.destination);
-    std::swap(request.source_port, request.destination_port);
+    request = other_direction(answer);
     request.tcp_control_bits = tcp_flag::kSyn;
     packets.macs[0][5] = std::byte{static_cast<unsigned char>(GENERATE(1, 9))};
     packets.macs[0][11] = std::byte{5};
@@ -337,7 +337,7 @@ TEST_CASE(
 
     const bool is_alone = GENERATE(false, true);
     const Declared table(is_alone ? nothing_else() : KeyDescriptor{}, FlowDirection::biflow, true);
-    Harness harness(table.options, table.layout);
+    DeclaredKeyHarness harness(table.options, table.layout);
     for (const PacketFields* fields : {&answer, &request, &answer, &request, &request}) {
         harness.packet(*fields, at_ms(1000));
     }
@@ -360,7 +360,7 @@ TEST_CASE(
     packets.fields[1] = packets.fields[0];
     packets.fields[0].ttl = 9;
     packets.fields[1].ttl = 7;
-    Harness harness(table.options, table.layout);
+    DeclaredKeyHarness harness(table.options, table.layout);
     harness.packet(packets.fields[0], at_ms(1000));
     for (std::uint32_t second = 20; second <= 60; second += 20) {
         harness.packet(packets.fields[0], at_ms(1000 + 1000 * second));
@@ -378,12 +378,12 @@ TEST_CASE("Declared key: records that wait for room, and those that are looked a
           "[flowcache][unit]") {
     const Declared table({}, FlowDirection::uniflow, false);
     Packets packets(5, 1);
-    Harness harness(table.options, table.layout);
+    DeclaredKeyHarness harness(table.options, table.layout);
     harness.packet(packets.fields[0], at_ms(1000));
     packets.fields[0].ttl = static_cast<std::uint8_t>(packets.fields[0].ttl + 3);
     harness.packet(packets.fields[0], at_ms(1001));
     const FlowHandle flow = harness.handle_of(packets.fields[0]).value();
-    Harness::Cache::Record record;
+    DeclaredKeyHarness::Cache::Record record;
     REQUIRE(harness.cache.copy_record(flow, record));
     CHECK(table.there(record).range_of_ttl == 3);
 

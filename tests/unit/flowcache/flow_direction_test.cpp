@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "flowcache/keyed_packet.hpp"
+#include "tests/support/other_direction.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::uint8_t kTcp = 6;
 constexpr std::uint8_t kUdp = 17;
-constexpr std::uint16_t kSyn = 0x002;
+constexpr std::uint16_t kSynAlone = 0x002;
 constexpr std::uint16_t kSynWithEcn = 0x0C2;
 constexpr std::uint16_t kSynAck = 0x012;
 constexpr std::uint16_t kSynAckWithEcn = 0x052;
@@ -31,12 +32,6 @@ PacketFields packet_of(const std::string& source, std::uint16_t source_port,
             .destination_port = {destination_port},
             .protocol = protocol,
             .ip_version = static_cast<std::uint8_t>(source.find(':') == std::string::npos ? 4 : 6)};
-}
-
-PacketFields other_direction(PacketFields fields) {
-    std::swap(fields.source, fields.destination);
-    std::swap(fields.source_port, fields.destination_port);
-    return fields;
 }
 
 ShortKey key_of(const PacketFields& fields, bool is_swapped = false) {
@@ -123,7 +118,7 @@ TEST_CASE("is_initiator: SYN decides, whatever the ports are", "[flowcache][unit
     const bool by_port = GENERATE(false, true);
     const PacketFields up = packet_of("192.0.2.1", 80, "192.0.2.2", 40000);
     for (PacketFields first : {up, other_direction(up)}) {
-        for (const std::uint16_t flags : {kSyn, kSynWithEcn}) {
+        for (const std::uint16_t flags : {kSynAlone, kSynWithEcn}) {
             first.tcp_control_bits = flags;
             CHECK(is_initiator(first, by_port));
             CHECK(biflow_direction(first, by_port) == BiflowDirection::initiator);

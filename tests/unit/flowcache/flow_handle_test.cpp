@@ -11,12 +11,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr FlowCacheOptions kOptions{.max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s};
+constexpr FlowCacheOptions kHandleOptions{
+    .max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s};
 
 }  // namespace
 
 TEST_CASE("FlowCache: counts and an end may come from outside", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHandleOptions);
     CHECK_FALSE(harness.handle_of(flow_packet(1)).has_value());
     harness.packet(flow_packet(1, 100), at_ms(1000));
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
@@ -37,7 +38,7 @@ TEST_CASE("FlowCache: counts and an end may come from outside", "[flowcache][uni
 
 TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry holds next",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHandleOptions);
     harness.packet(flow_packet(1), at_ms(1000));
     const FlowHandle stale = harness.handle_of(flow_packet(1)).value();
     harness.packet(flow_packet(1), at_ms(20000));  // a new record of the same flow
@@ -51,7 +52,7 @@ TEST_CASE("FlowCache: a handle goes stale with its flow, whatever the entry hold
 }
 
 TEST_CASE("FlowCache: counts from outside move the idle deadline", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHandleOptions);
     harness.packet(flow_packet(1), at_ms(1000));
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     CHECK(harness.cache.add(handle, {1, 100}, {at_ms(9000), at_ms(9000)}, harness.sink));
@@ -63,7 +64,7 @@ TEST_CASE("FlowCache: counts from outside move the idle deadline", "[flowcache][
 
 TEST_CASE("FlowCache: counts from outside that come after a record's deadline are not its",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHandleOptions);
     harness.packet(flow_packet(1), at_ms(1000));
     const FlowHandle handle = harness.handle_of(flow_packet(1)).value();
     // Expiry has not come by.

@@ -16,6 +16,7 @@
 
 #include "flowcache/flow_index.hpp"
 #include "flowcache/key_matcher.hpp"
+#include "tests/support/other_direction.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -35,12 +36,6 @@ PacketFields packet_of(const std::string& source, const std::string& destination
 }
 PacketFields ipv4_packet() { return packet_of("192.0.2.1", "198.51.100.2"); }
 PacketFields ipv6_packet() { return packet_of("2001:db8::1", "2001:db8::2"); }
-
-PacketFields other_direction(PacketFields fields) {
-    std::swap(fields.source, fields.destination);
-    std::swap(fields.source_port, fields.destination_port);
-    return fields;
-}
 
 /// A cache's KeyedPacket of a packet with these fields.
 constexpr KeyDescriptor kTunnelInKey{.extension = KeyExtension::tunnel};

@@ -30,7 +30,7 @@ constexpr FlowEndReason kEnd = FlowEndReason::end_of_flow;
 constexpr FlowEndReason kForced = FlowEndReason::forced_end;
 constexpr FlowEndReason kEvicted = FlowEndReason::lack_of_resources;
 
-constexpr FlowCacheOptions kOptions{
+constexpr FlowCacheOptions kHolderOptions{
     .max_flows = 8, .idle_timeout = 10s, .active_timeout = 60s, .flow_holders = true};
 
 enum class Kind : std::uint8_t { record, flow };
@@ -110,7 +110,7 @@ std::vector<Notice> whole_end(FlowHandle flow, FlowEndReason reason) {
 TEST_CASE(
     "FlowHolder: each holder is told of the record's end and then of the flow's, for any reason",
     "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.tcp_end = true;
     options.max_flows = 2;
     CacheHarness<> harness(options);
@@ -179,7 +179,7 @@ TEST_CASE(
 
 TEST_CASE("FlowHolder: after the active timeout the flow goes on, and its holders with it",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.active_timeout = 15s;
     CacheHarness<> harness(options);
     const Added holder(harness);
@@ -212,7 +212,7 @@ TEST_CASE("FlowHolder: after the active timeout the flow goes on, and its holder
 
 TEST_CASE("FlowHolder: a record that waits is told when it ends, once, with what leaves later",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.active_timeout = 15s;
     CacheHarness<> harness(options);
     const Added holder(harness);
@@ -240,7 +240,7 @@ TEST_CASE(
     "FlowHolder: with a full sink and a full cache flows end as well, and waiting records are "
     "lost in silence",
     "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.max_flows = 1;
     options.active_timeout = 5s;
     CacheHarness<> harness(options);
@@ -287,7 +287,7 @@ TEST_CASE("FlowHolder: a record with groups is told as it is exported, also when
 
 TEST_CASE("FlowHolder: a holder that lets go gets no notice, and others get theirs",
           "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHolderOptions);
     const Added first(harness);
     const Added second(harness);
     const Added third(harness);
@@ -326,7 +326,7 @@ TEST_CASE("FlowHolder: a holder that lets go gets no notice, and others get thei
 }
 
 TEST_CASE("FlowHolder: when all have let go, nobody is told", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHolderOptions);
     const Added first(harness);
     const Added second(harness);
     const FlowHandle flow = begin(harness, flow_packet(1), at_ms(0), first, second);
@@ -341,7 +341,7 @@ TEST_CASE("FlowHolder: when all have let go, nobody is told", "[flowcache][unit]
 
 TEST_CASE("FlowHolder: in a notice flows can be held, and no flow can be ended or counted",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.active_timeout = 5s;
     CacheHarness<> harness(options);
     const Added first(harness);
@@ -385,7 +385,7 @@ TEST_CASE(
     "FlowHolder: a removed holder is told nothing, and its id is another's only once no flow "
     "remembers it",
     "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.max_flows = 4096;
     CacheHarness<> harness(options);
     const Added stays(harness);
@@ -415,7 +415,7 @@ TEST_CASE(
 }
 
 TEST_CASE("FlowHolder: so many are possible, and without the option none", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kHolderOptions);
     std::vector<Added<CacheHarness<>>> holders;
     for (std::size_t n = 0; n < FlowHolders::kMost; ++n) {
         holders.emplace_back(harness);
@@ -431,9 +431,9 @@ TEST_CASE("FlowHolder: so many are possible, and without the option none", "[flo
         CHECK(holder.listener->notices == whole_end(flow, kForced));
     }
 
-    FlowCacheOptions without = kOptions;
+    FlowCacheOptions without = kHolderOptions;
     without.flow_holders = false;
-    CHECK(FlowCache<80>::bytes_needed(kOptions) ==
+    CHECK(FlowCache<80>::bytes_needed(kHolderOptions) ==
           FlowCache<80>::bytes_needed(without) + 2 * entries_for(without));
     CacheHarness<> plain(without);
     CHECK_FALSE(plain.cache.add_holder(more).has_value());
@@ -447,7 +447,7 @@ TEST_CASE("FlowHolder: so many are possible, and without the option none", "[flo
 TEST_CASE("FlowCache: an accounted packet leads to its flow, or to none once that has ended",
           "[flowcache][unit]") {
     const bool has_holders = GENERATE(true, false);
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHolderOptions;
     options.max_flows = 1;
     options.tcp_end = true;
     options.flow_holders = has_holders;

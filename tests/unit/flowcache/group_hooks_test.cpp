@@ -149,14 +149,14 @@ struct MarksBesideTcp {
     using Hooks = GroupHookList<TcpAnalysisHooks<kGroupBytes>, MarkHooks<kGroupBytes, true>>;
 };
 
-constexpr FlowCacheOptions kOptions{
+constexpr FlowCacheOptions kHookOptions{
     .max_flows = 8, .idle_timeout = 10s, .active_timeout = 15s, .flow_holders = true};
-constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
+constexpr RecordLayout kHookLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
 constexpr RecordLayout kBiflowLayout =
     RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow);
 
 template <class Record>
-MarkGroup mark_of(const Record& record, std::uint16_t place = kLayout.at<TcpAnalysisGroup>()) {
+MarkGroup mark_of(const Record& record, std::uint16_t place = kHookLayout.at<TcpAnalysisGroup>()) {
     MarkGroup group;
     std::memcpy(&group, reinterpret_cast<const std::byte*>(&record) + place, sizeof group);
     return group;
@@ -167,7 +167,7 @@ constexpr std::int64_t ns(std::int64_t milliseconds) { return milliseconds * 1'0
 
 TEST_CASE("GroupHooks: a state outlives the record, and dies with the flow", "[flowcache][unit]") {
     journal() = {};
-    CacheHarness<144, MarksAlone> harness(kOptions, kLayout);
+    CacheHarness<144, MarksAlone> harness(kHookOptions, kHookLayout);
     const bool waits = GENERATE(false, true);
     harness.sink.room = waits ? 0 : 10;
     harness.packet(flow_packet(1), at_ms(0));
@@ -191,7 +191,7 @@ TEST_CASE("GroupHooks: a state outlives the record, and dies with the flow", "[f
 TEST_CASE("GroupHooks: a flow that ends between two records gives its states back",
           "[flowcache][unit]") {
     journal() = {};
-    CacheHarness<144, MarksAlone> harness(kOptions, kLayout);
+    CacheHarness<144, MarksAlone> harness(kHookOptions, kHookLayout);
     for (std::uint32_t flow = 0; flow < 3; ++flow) {  // one more than the pool has states
         for (int packets = 0; packets < 3; ++packets) {
             harness.packet(flow_packet(flow), at_ms(4000 * packets));
@@ -222,7 +222,7 @@ TEST_CASE("GroupHooks: a flow that ends between two records gives its states bac
 
 TEST_CASE("GroupHooks: a listing changes no state", "[flowcache][unit]") {
     journal() = {};
-    CacheHarness<144, MarksAlone> harness(kOptions, kLayout);
+    CacheHarness<144, MarksAlone> harness(kHookOptions, kHookLayout);
     harness.packet(flow_packet(1), at_ms(0));
     harness.packet(flow_packet(1), at_ms(1));
     for (int times = 0; times < 2; ++times) {
@@ -240,7 +240,7 @@ TEST_CASE("GroupHooks: a listing changes no state", "[flowcache][unit]") {
 
 TEST_CASE("GroupHooks: each direction of a biflow has its state", "[flowcache][unit]") {
     journal() = {};
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHookOptions;
     options.direction = FlowDirection::biflow;
     CacheHarness<272, MarksAlone> harness(options, kBiflowLayout);
     harness.packet(biflow::request(), at_ms(0));
@@ -264,10 +264,10 @@ TEST_CASE("GroupHooks: each direction of a biflow has its state", "[flowcache][u
 
 TEST_CASE("GroupHooks: two groups with hooks leave each other alone", "[flowcache][unit]") {
     journal() = {};
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kHookOptions;
     options.tcp_analysis = true;
-    CacheHarness<216, MarksBesideTcp> both(options, kLayout);
-    CacheHarness<216> tcp_alone(options, kLayout);
+    CacheHarness<216, MarksBesideTcp> both(options, kHookLayout);
+    CacheHarness<216> tcp_alone(options, kHookLayout);
     std::uint16_t copy_id = 0;
     const auto segment = [&copy_id](std::uint32_t sequence) {
         PacketFields fields = biflow::request(tcp_flag::kAck);
@@ -290,9 +290,9 @@ TEST_CASE("GroupHooks: two groups with hooks leave each other alone", "[flowcach
     CHECK(tcp_alone.cache.end_all(at_ms(19'600), tcp_alone.sink));
     REQUIRE(both.sink.records.size() == 1);
     REQUIRE(tcp_alone.sink.records.size() == 1);
-    CHECK(std::memcmp(&both.sink.records[0], &tcp_alone.sink.records[0], kLayout.bytes) == 0);
+    CHECK(std::memcmp(&both.sink.records[0], &tcp_alone.sink.records[0], kHookLayout.bytes) == 0);
     CHECK(both.sink.records[0]
-              .group<TcpAnalysisGroup>(kLayout.at<TcpAnalysisGroup>())
+              .group<TcpAnalysisGroup>(kHookLayout.at<TcpAnalysisGroup>())
               .retransmissions == 1);
-    CHECK(mark_of(both.sink.records[0], kLayout.bytes) == MarkGroup{6, 6, 0, 5, ns(480)});
+    CHECK(mark_of(both.sink.records[0], kHookLayout.bytes) == MarkGroup{6, 6, 0, 5, ns(480)});
 }

@@ -219,7 +219,7 @@ std::vector<NamedKey> one_sided_keys() {
 }
 
 constexpr std::size_t kBytes = 280;
-using Harness = CacheHarness<kBytes>;
+using KeyHarness = CacheHarness<kBytes>;
 
 RecordLayout layout_of(FlowDirection direction) {
     return RecordLayout::of(effective_groups({}, FlowCacheOptions{.tunnel = TunnelMode::inner}),
@@ -227,11 +227,12 @@ RecordLayout layout_of(FlowDirection direction) {
 }
 
 /// What the cache makes of packets that no timeout and no lack of room parts.
-std::vector<Harness::Cache::Record> records_of(const std::vector<Packet>& packets,
-                                               const KeyDescriptor& key, FlowDirection direction) {
+std::vector<KeyHarness::Cache::Record> records_of(const std::vector<Packet>& packets,
+                                                  const KeyDescriptor& key,
+                                                  FlowDirection direction) {
     const FlowCacheOptions options{
         .key = key, .max_flows = 1U << 16U, .direction = direction, .tunnel = TunnelMode::inner};
-    Harness harness(options, layout_of(direction));
+    KeyHarness harness(options, layout_of(direction));
     std::mt19937 random(1);
     std::vector<PacketView> views(kBurstPackets);
     const Timestamp now = at_ms(1'700'000'000'000);
@@ -255,7 +256,7 @@ std::vector<Harness::Cache::Record> records_of(const std::vector<Packet>& packet
     return harness.sink.records;
 }
 
-std::uint32_t tunnel_of_record(Harness::Cache::Record& record, const KeyDescriptor& key,
+std::uint32_t tunnel_of_record(KeyHarness::Cache::Record& record, const KeyDescriptor& key,
                                const RecordLayout& layout) {
     return key.extension == KeyExtension::tunnel
                ? record.group<TunnelGroup>(layout.at<TunnelGroup>()).id
@@ -280,7 +281,7 @@ Flows reference_flows(const std::vector<Packet>& packets, const KeyDescriptor& k
     return flows;
 }
 
-constexpr std::size_t kPackets = 20'000;
+constexpr std::size_t kDescribedPackets = 20'000;
 
 /// A packet between two hosts of nets that a /24 keeps apart, and one within such a net.
 PacketFields between(const std::string& source, const std::string& destination) {
@@ -306,13 +307,13 @@ std::vector<FlowRecord<144>> biflows_of(const KeyDescriptor& key,
 
 TEST_CASE("KeyDescriptor: uniflows have the packets whose masked fields are equal",
           "[flowcache][unit]") {
-    const std::vector<Packet> packets = random_packets(1, kPackets);
+    const std::vector<Packet> packets = random_packets(1, kDescribedPackets);
     std::vector<NamedKey> keys = named_keys();
     std::ranges::copy(one_sided_keys(), std::back_inserter(keys));
     for (const auto& [name, key] : keys) {
         INFO(name);
         const RecordLayout layout = layout_of(FlowDirection::uniflow);
-        std::vector<Harness::Cache::Record> records =
+        std::vector<KeyHarness::Cache::Record> records =
             records_of(packets, key, FlowDirection::uniflow);
         Flows flows;
         for (auto& record : records) {
@@ -325,11 +326,11 @@ TEST_CASE("KeyDescriptor: uniflows have the packets whose masked fields are equa
 }
 
 TEST_CASE("KeyDescriptor: biflows have both directions under one masked key", "[flowcache][unit]") {
-    const std::vector<Packet> packets = random_packets(2, kPackets);
+    const std::vector<Packet> packets = random_packets(2, kDescribedPackets);
     const RecordLayout layout = layout_of(FlowDirection::biflow);
     for (const auto& [name, key] : named_keys()) {
         INFO(name);
-        std::vector<Harness::Cache::Record> records =
+        std::vector<KeyHarness::Cache::Record> records =
             records_of(packets, key, FlowDirection::biflow);
         const Flows expected = reference_flows(packets, key);
         std::size_t pairs = 0;
@@ -360,7 +361,7 @@ TEST_CASE("KeyDescriptor: the source of a biflow is its first sender's net", "[f
         const ReferenceKey flow = masked(packet.fields, packet.interface, key);
         first.try_emplace(std::min(flow, flow.swapped()), flow);
     }
-    const std::vector<Harness::Cache::Record> records =
+    const std::vector<KeyHarness::Cache::Record> records =
         records_of(packets, key, FlowDirection::biflow);
     REQUIRE(records.size() == first.size());
     for (const auto& record : records) {
@@ -376,7 +377,7 @@ TEST_CASE("KeyDescriptor: with ends that are masked differently each direction i
     for (const auto& [name, key] : one_sided_keys()) {
         INFO(name);
         CHECK_FALSE(is_symmetric(key));
-        std::vector<Harness::Cache::Record> records =
+        std::vector<KeyHarness::Cache::Record> records =
             records_of(packets, key, FlowDirection::biflow);
         Flows flows;
         for (auto& record : records) {
@@ -453,7 +454,7 @@ TEST_CASE("KeyDescriptor: flows of several protocols have no analysis of TCP",
     options.key.protocol = false;
     options.key.source_port = options.key.destination_port = false;
     const RecordLayout layout = RecordLayout::of(effective_groups({}, options), direction);
-    Harness harness(options, layout);
+    KeyHarness harness(options, layout);
     std::mt19937 random(36);
     for (int i = 0; i < 2000;
          ++i) {  // more flows than there is room for, so that entries are reused

@@ -12,6 +12,7 @@
 
 #include "flowcache/flow_cache.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/other_direction.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -19,7 +20,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr FlowCacheOptions kOptions{.max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
+constexpr FlowCacheOptions kBurstOptions{
+    .max_flows = 256, .idle_timeout = 10s, .active_timeout = 60s};
 
 /// A packet of the flow number `flow`, and every other flow an IPv6 one; those differ in addresses
 /// alone.
@@ -38,12 +40,6 @@ PacketFields tcp_packet(std::uint32_t flow, std::uint16_t flags) {
 std::uint16_t random_flags(std::mt19937& random) {
     const auto chosen = random() % 5;
     return chosen == 0 ? tcp_flag::kRst : chosen == 1 ? tcp_flag::kSyn : tcp_flag::kAck;
-}
-
-PacketFields other_direction(PacketFields fields) {
-    std::swap(fields.source, fields.destination);
-    std::swap(fields.source_port, fields.destination_port);
-    return fields;
 }
 
 /// Packets with their views, as a burst borrows them.
@@ -96,7 +92,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and can
     const std::size_t count =
         GENERATE(0U, 1U, 2U, 7U, 8U, 9U, 39U, 40U, 41U, 47U, 48U, 49U, 55U, 56U, 57U, 63U, 64U);
     const FlowDirection direction = GENERATE(FlowDirection::uniflow, FlowDirection::biflow);
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kBurstOptions;
     options.direction = direction;
     CacheHarness<144> harness(options, RecordLayout::of({}, direction));
     const KeyMatcher identity(FlowHasher(7), {}, options.key);  // the harness's
@@ -135,7 +131,7 @@ TEST_CASE("KeyedBurst: packets come out in their order, with keys, homes and can
 }
 
 TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[flowcache][unit]") {
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kBurstOptions);
     std::vector<PacketFields> known;
     for (std::uint32_t flow = 0; flow < kBurstPackets; ++flow) {
         known.push_back(mixed_packet(flow));
@@ -164,7 +160,7 @@ TEST_CASE("KeyedBurst: after clear() nothing is left of the packets before", "[f
 TEST_CASE("FlowCache: packets of one flow in one burst are one record", "[flowcache][unit]") {
     const std::size_t count = GENERATE(2U, 24U, 25U, 26U, 64U);
     const bool is_known = GENERATE(false, true);
-    CacheHarness<> harness(kOptions);
+    CacheHarness<> harness(kBurstOptions);
     if (is_known) {
         harness.packet(mixed_packet(1), at_ms(1000));
     }

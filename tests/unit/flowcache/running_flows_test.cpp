@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr FlowCacheOptions kOptions{
+constexpr FlowCacheOptions kRunningOptions{
     .max_flows = 8, .idle_timeout = 10s, .active_timeout = 15s, .flow_holders = true};
 
 /// A cache as its stages see it.
@@ -113,7 +113,7 @@ TEST_CASE(
     "RunningFlows: a flow's records have what its packets had, after each burst, and each "
     "holder is told each end once",
     "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kRunningOptions;
     options.max_flows = 300;
     options.idle_timeout = 1s;
     options.active_timeout = 3s;
@@ -157,7 +157,7 @@ TEST_CASE("RunningFlows: the record of a flow is that which would be exported",
 
 TEST_CASE("RunningFlows: a flow that has ended, or is between records, has no record",
           "[flowcache][unit]") {
-    Fixture<80> fixture(kOptions);
+    Fixture<80> fixture(kRunningOptions);
     auto& harness = fixture.harness;
     harness.packet(flow_packet(1), at_ms(0));
     const FlowHandle flow = harness.handle_of(flow_packet(1)).value();
@@ -177,11 +177,11 @@ TEST_CASE("RunningFlows: a flow that has ended, or is between records, has no re
 
 TEST_CASE("CacheFlows: as many holders as are admitted, and none stays when others follow",
           "[flowcache][unit]") {
-    Fixture<80> fixture(kOptions);
+    Fixture<80> fixture(kRunningOptions);
     auto& cache = fixture.harness.cache;
-    FlowFollower first(1, kOptions.max_flows);
-    FlowFollower second(1, kOptions.max_flows);
-    FlowFollower third(1, kOptions.max_flows);
+    FlowFollower first(1, kRunningOptions.max_flows);
+    FlowFollower second(1, kRunningOptions.max_flows);
+    FlowFollower third(1, kRunningOptions.max_flows);
     CHECK_FALSE(fixture.flows.add_holder(first).has_value());
     fixture.flows.replace_holders(2);
     first.attach(fixture.flows);
@@ -209,7 +209,7 @@ TEST_CASE("CacheFlows: as many holders as are admitted, and none stays when othe
 
 TEST_CASE("FlowCache: flows can be held from some burst on, also those that ran before",
           "[flowcache][unit]") {
-    FlowCacheOptions options = kOptions;
+    FlowCacheOptions options = kRunningOptions;
     options.flow_holders = false;
     Fixture<80> fixture(options);
     auto& harness = fixture.harness;
@@ -272,7 +272,7 @@ TEST_CASE(
     "FlowHolder: one that holds all is told of flows that begin and end within a burst, and "
     "what it writes into records leaves",
     "[flowcache][unit]") {
-    Fixture<144> fixture(kOptions, MarkingHolder::kMarkedLayout);
+    Fixture<144> fixture(kRunningOptions, MarkingHolder::kMarkedLayout);
     auto& harness = fixture.harness;
     MarkingHolder holder;
     harness.packet(flow_packet(100), at_ms(0));  // before it is there

@@ -8,6 +8,7 @@
 #include "flowcache/cache_scan.hpp"
 #include "tests/support/biflow_harness.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/other_direction.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -17,8 +18,8 @@ namespace {
 
 constexpr FlowCacheOptions kUniflows{
     .max_flows = 64, .idle_timeout = 10s, .active_timeout = 60s, .tcp_analysis = true};
-constexpr RecordLayout kLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
-using Harness = CacheHarness<144>;
+constexpr RecordLayout kTcpLayout = RecordLayout::of(groups_of<TcpAnalysisGroup>());
+using TcpHarness = CacheHarness<144>;
 
 constexpr FlowCacheOptions kBiflows{.max_flows = 64,
                                     .idle_timeout = 10s,
@@ -27,7 +28,7 @@ constexpr FlowCacheOptions kBiflows{.max_flows = 64,
                                     .tcp_analysis = true};
 constexpr RecordLayout kBiflowLayout =
     RecordLayout::of(groups_of<TcpAnalysisGroup>(), FlowDirection::biflow);
-using BiflowHarness = CacheHarness<272>;
+using TcpBiflowHarness = CacheHarness<272>;
 
 /// The segment of a flow that begins at this sequence number.
 PacketFields segment(std::uint32_t sequence, std::uint32_t payload,
@@ -45,14 +46,14 @@ PacketFields segment(std::uint32_t sequence, std::uint32_t payload,
 }
 
 template <class Record>
-TcpAnalysisGroup& tcp_of(Record& record, const RecordLayout& layout = kLayout) {
+TcpAnalysisGroup& tcp_of(Record& record, const RecordLayout& layout = kTcpLayout) {
     return record.template group<TcpAnalysisGroup>(layout.at<TcpAnalysisGroup>());
 }
 
 }  // namespace
 
 TEST_CASE("TCP in the cache: a record has the analysis of its segments", "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     harness.packet(segment(1000, 0, tcp_flag::kSyn), at_ms(0));
     harness.packet(segment(1001, 100), at_ms(1));
     const PacketFields copied = segment(1101, 100);
@@ -79,7 +80,7 @@ TEST_CASE("TCP in the cache: a record has the analysis of its segments", "[flowc
 
 TEST_CASE("TCP in the cache: other protocols have zeros, and a header that is missing is counted",
           "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     harness.packet(flow_packet(1), at_ms(0));
     PacketFields cut = segment(1, 100);
     cut.has_tcp_segment = false;
@@ -103,7 +104,7 @@ TEST_CASE("TCP in the cache: other protocols have zeros, and a header that is mi
 
 TEST_CASE("TCP in the cache: disturbed flows in one burst stay apart", "[flowcache][unit]") {
     constexpr std::uint32_t kFlows = 4;
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     const auto packet = [](std::uint32_t flow, std::uint32_t sequence) {
         PacketFields fields = segment(sequence, 100);
         fields.source_port = {static_cast<std::uint16_t>(1000 + flow)};
@@ -131,7 +132,7 @@ TEST_CASE("TCP in the cache: disturbed flows in one burst stay apart", "[flowcac
 
 TEST_CASE("TCP in the cache: a record goes on where the one before it was cut",
           "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     for (int second = 0; second < 60; second += 5) {
         harness.packet(segment(1000 + 100 * static_cast<std::uint32_t>(second), 500),
                        Timestamp{std::chrono::seconds{second}});
@@ -151,7 +152,7 @@ TEST_CASE("TCP in the cache: a record goes on where the one before it was cut",
 }
 
 TEST_CASE("TCP in the cache: records that wait keep what they had", "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     harness.sink.room = 0;
     harness.packet(segment(1000, 100), at_ms(0));
     harness.packet(segment(1000, 100), at_ms(1));
@@ -174,7 +175,7 @@ TEST_CASE("TCP in the cache: records that wait keep what they had", "[flowcache]
 
 TEST_CASE("TCP in the cache: a waiting record is not changed by its flow going on",
           "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     harness.sink.room = 0;
     for (int second = 0; second < 70; second += 5) {
         harness.packet(segment(1000, 100), Timestamp{std::chrono::seconds{second}});
@@ -189,7 +190,7 @@ TEST_CASE("TCP in the cache: a waiting record is not changed by its flow going o
 }
 
 TEST_CASE("TCP in the cache: copying running flows' records changes nothing", "[flowcache][unit]") {
-    Harness harness(kUniflows, kLayout);
+    TcpHarness harness(kUniflows, kTcpLayout);
     harness.packet(segment(1000, 100), at_ms(0));
     harness.packet(segment(1000, 100), at_ms(1));
     std::uint32_t seen = 0;
@@ -209,7 +210,7 @@ TEST_CASE("TCP in the cache: after a long silence a flow forgets as configured",
     FlowCacheOptions options = kUniflows;
     options.tcp_duplicate_time = 100ms;
     options.tcp_retransmission_time = 5s;
-    Harness harness(options, kLayout);
+    TcpHarness harness(options, kTcpLayout);
     const PacketFields again = segment(1000, 100);
     harness.packet(again, at_ms(0));
     harness.packet(again, at_ms(100));
@@ -222,12 +223,10 @@ TEST_CASE("TCP in the cache: after a long silence a flow forgets as configured",
 
 TEST_CASE("TCP in the cache: a biflow has both directions and the times of its handshake",
           "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, kBiflowLayout);
+    TcpBiflowHarness harness(kBiflows, kBiflowLayout);
     const auto back = [](std::uint32_t sequence, std::uint32_t payload, std::uint16_t flags,
                          std::uint32_t acknowledgement) {
-        PacketFields fields = segment(sequence, payload, flags);
-        std::swap(fields.source, fields.destination);
-        std::swap(fields.source_port, fields.destination_port);
+        PacketFields fields = other_direction(segment(sequence, payload, flags));
         fields.tcp.acknowledgement = acknowledgement;
         return fields;
     };
@@ -253,10 +252,8 @@ TEST_CASE("TCP in the cache: a biflow has both directions and the times of its h
 
 TEST_CASE("TCP in the cache: a biflow's next record goes on in both directions",
           "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, kBiflowLayout);
-    PacketFields back = segment(5000, 100);
-    std::swap(back.source, back.destination);
-    std::swap(back.source_port, back.destination_port);
+    TcpBiflowHarness harness(kBiflows, kBiflowLayout);
+    PacketFields back = other_direction(segment(5000, 100));
     for (int second = 0; second <= 60; second += 5) {
         harness.packet(segment(1000 + 100 * static_cast<std::uint32_t>(second), 500),
                        Timestamp{std::chrono::seconds{second}});
@@ -275,8 +272,8 @@ TEST_CASE("TCP in the cache: a biflow's next record goes on in both directions",
 TEST_CASE("TCP in the cache: silence goes on over the active timeout", "[flowcache][unit]") {
     const bool is_biflow = GENERATE(false, true);
     const bool is_longer = GENERATE(false, true);
-    const RecordLayout layout = is_biflow ? kBiflowLayout : kLayout;
-    BiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
+    const RecordLayout layout = is_biflow ? kBiflowLayout : kTcpLayout;
+    TcpBiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
     PacketFields last;
     for (int second = 0; second <= 60; second += 6) {
         last = segment(1000 + 100 * static_cast<std::uint32_t>(second), 600);
@@ -284,10 +281,7 @@ TEST_CASE("TCP in the cache: silence goes on over the active timeout", "[flowcac
     }
     // The other direction cuts the biflow; of a uniflow the copy does.
     if (is_biflow) {
-        PacketFields back = segment(9000, 10);
-        std::swap(back.source, back.destination);
-        std::swap(back.source_port, back.destination_port);
-        harness.packet(back, Timestamp{60'500ms});
+        harness.packet(other_direction(segment(9000, 10)), Timestamp{60'500ms});
     }
     harness.packet(last, Timestamp{is_longer ? 61'500ms : 60'900ms});
     auto records = biflow::end_all(harness, Timestamp{62s});
@@ -300,8 +294,8 @@ TEST_CASE("TCP in the cache: a packet that is not read does not hide a silence",
           "[flowcache][unit]") {
     const bool is_biflow = GENERATE(false, true);
     const bool is_fragment = GENERATE(false, true);
-    const RecordLayout layout = is_biflow ? kBiflowLayout : kLayout;
-    BiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
+    const RecordLayout layout = is_biflow ? kBiflowLayout : kTcpLayout;
+    TcpBiflowHarness harness(is_biflow ? kBiflows : kUniflows, layout);
     const PacketFields first = segment(1000, 100);
     harness.packet(first, Timestamp{0s});
     PacketFields unread = segment(0, 0);
@@ -318,7 +312,7 @@ TEST_CASE("TCP in the cache: a packet that is not read does not hide a silence",
 
 TEST_CASE("TCP in the cache: a record without a segment reports nothing of the one before",
           "[flowcache][unit]") {
-    BiflowHarness harness(kBiflows, kBiflowLayout);
+    TcpBiflowHarness harness(kBiflows, kBiflowLayout);
     harness.packet(segment(1000, 100), Timestamp{0s});
     for (int second = 0; second <= 65; second += 5) {
         PacketFields back = segment(9000 + static_cast<std::uint32_t>(second), 5);
@@ -341,7 +335,7 @@ TEST_CASE("TCP in the cache: a disturbed flow's TcpLossState is free again, howe
     options.max_flows = 32;
     options.active_timeout = 12s;
     options.tcp_end = GENERATE(false, true);
-    BiflowHarness harness(options, kBiflowLayout);
+    TcpBiflowHarness harness(options, kBiflowLayout);
     Timestamp now{};
     std::uint16_t port = 0;
     // Something again, both ways.

@@ -10,6 +10,7 @@
 
 #include "flowcache/flow_cache.hpp"
 #include "tests/support/cache_harness.hpp"
+#include "tests/support/other_direction.hpp"
 #include "tests/support/packet_builder.hpp"
 
 using namespace tributary;
@@ -200,8 +201,7 @@ TimedPacket timed(const Packet& packet) {
     fields.destination_port = {443};
     fields.tcp_control_bits = packet.flags;
     if (packet.is_from_second) {
-        std::swap(fields.source, fields.destination);
-        std::swap(fields.source_port, fields.destination_port);
+        fields = other_direction(fields);
     }
     return {fields, packet.time, packet.clock};
 }

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr InterfaceIndex kInterface{7};
+constexpr InterfaceIndex kIngress{7};
 
 struct Seen {
     std::string text;
@@ -60,14 +60,14 @@ TEST_CASE("CaptureSource: one file, packets carry the file's facts and the run's
     const NamelessFile file{pcap_of({{.seconds = 5, .data = "abc", .wire_bytes = 99}})};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kIngress};
     CHECK_FALSE(source.exhausted());
     const FrameBurst burst = source.receive();
     REQUIRE(burst.frames.size() == 1);
     CHECK(text_of(burst.frames[0].captured) == "abc");
     CHECK(burst.frames[0].wire_bytes == 99);
     CHECK(burst.frames[0].link_type == LinkType::ethernet);
-    CHECK(burst.frames[0].ingress_interface == kInterface);
+    CHECK(burst.frames[0].ingress_interface == kIngress);
     CHECK(burst.frames[0].seen_at == Timestamp{5s});
     CHECK(burst.now == Timestamp{5s});
     CHECK(source.exhausted());
@@ -87,7 +87,7 @@ TEST_CASE("CaptureSource: bad times, become the last good one of the stream and 
         pcap_of({{.seconds = 0, .data = "f"}, {.seconds = 0xFFFF'FFFE, .data = "g"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kIngress};
     const Outcome outcome = drain(source);
     const Timestamp last{0xFFFF'FFFEs};
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{1s}, Timestamp{1s}},
@@ -107,7 +107,7 @@ TEST_CASE("CaptureSource: two files out of order, the clock is the highest time 
         pcap_of({{.seconds = 20, .data = "c"}, {.seconds = 40, .data = "d"}})};
     CaptureFiles files{{first.path(), second.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kIngress};
     const Outcome outcome = drain(source);
     CHECK(outcome.packets == std::vector<Seen>{{"a", Timestamp{10s}, Timestamp{10s}},
                                                {"b", Timestamp{30s}, Timestamp{30s}},
@@ -160,7 +160,7 @@ TEST_CASE("CaptureSource: more frames than a burst holds, come in order in full 
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kIngress};
     CHECK(source.receive().frames.size() == kBurstPackets);
     const FrameBurst rest = source.receive();
     REQUIRE(rest.frames.size() == 1);
@@ -215,7 +215,7 @@ TEST_CASE("CaptureSource: a file that begins before others end, is noted", "[dae
     CaptureFiles files{
         {early.path(), next.path(), overlapping.path(), bad_time.path(), empty.path()}, 1};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kIngress};
     drain(source);
     CHECK(files.overlaps() == std::vector<CaptureOverlap>{{overlapping.path(), 1750ms}});
 }

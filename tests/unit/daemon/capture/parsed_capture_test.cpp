@@ -24,8 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-constexpr InterfaceIndex kInterface{7};
-constexpr CaptureStreamSizes kSmall{.piece = 256, .longest_item = 4096};
+constexpr InterfaceIndex kParsedIngress{7};
+constexpr CaptureStreamSizes kSmallPieces{.piece = 256, .longest_item = 4096};
 constexpr const char* kNoFlow = "not a packet";
 
 /// An Ethernet frame with an IPv4 header and a number as its payload, from host `from` to `to`.
@@ -36,28 +36,28 @@ std::string ip_frame(std::uint32_t from, std::uint32_t to, std::uint32_t number)
     return std::string{text_of(frame.bytes())};
 }
 
-struct Seen {
+struct SeenFrame {
     std::string text;
     Timestamp seen_at;
     Timestamp clock;
     ParseStatus status{};
     IpAddress source{};
-    friend bool operator==(const Seen&, const Seen&) = default;
+    friend bool operator==(const SeenFrame&, const SeenFrame&) = default;
 };
-Seen seen(const ParsedFrame& frame) {
+SeenFrame seen(const ParsedFrame& frame) {
     const bool is_ok = frame.status == ParseStatus::ok;
     return {std::string{text_of(frame.packet.captured)}, frame.packet.seen_at, frame.packet.clock,
             frame.status, is_ok ? frame.fields.source : IpAddress{}};
 }
 
 /// What each worker is to see, by a walk and a parse of its own.
-std::vector<std::vector<Seen>> expected_of(const std::vector<std::string>& paths,
-                                           std::uint16_t workers,
-                                           const CaptureStreamSizes& sizes = {}) {
-    std::vector<std::vector<Seen>> expected(workers);
+std::vector<std::vector<SeenFrame>> expected_of(const std::vector<std::string>& paths,
+                                                std::uint16_t workers,
+                                                const CaptureStreamSizes& sizes = {}) {
+    std::vector<std::vector<SeenFrame>> expected(workers);
     CaptureFiles files{paths, 1, sizes};
     CaptureCounters counters;
-    CaptureSource source{files, counters, kInterface};
+    CaptureSource source{files, counters, kParsedIngress};
     while (!source.exhausted()) {
         for (const PacketView& packet : source.receive().frames) {
             ParsedFrame frame;
@@ -70,13 +70,13 @@ std::vector<std::vector<Seen>> expected_of(const std::vector<std::string>& paths
     return expected;
 }
 
-struct Outcome {
-    std::vector<Seen> frames;
+struct ParsedOutcome {
+    std::vector<SeenFrame> frames;
     Timestamp now{};
 };
 
 /// Takes a burst, and copies what is in it before it is given back.
-void take_burst(ParsedCaptureShare& share, Outcome& outcome) {
+void take_burst(ParsedCaptureShare& share, ParsedOutcome& outcome) {
     const ParsedFrames burst = share.receive();
     for (const ParsedFrame* frame : burst.frames) {
         outcome.frames.push_back(seen(*frame));
@@ -84,8 +84,8 @@ void take_burst(ParsedCaptureShare& share, Outcome& outcome) {
     outcome.now = burst.now;
     share.release();
 }
-Outcome drain(ParsedCaptureShare& share) {
-    Outcome outcome;
+ParsedOutcome drain(ParsedCaptureShare& share) {
+    ParsedOutcome outcome;
     while (!share.exhausted()) {
         take_burst(share, outcome);
     }
@@ -108,9 +108,9 @@ void check_threads(const std::vector<std::string>& paths, const CaptureStreamSiz
     constexpr std::uint16_t kWorkers = 3;
     const auto expected = expected_of(paths, kWorkers, sizes);
     CaptureFiles files{paths, 1, sizes};
-    ParsedCapture capture{files, kWorkers, kInterface, {}};
+    ParsedCapture capture{files, kWorkers, kParsedIngress, {}};
     std::array<CaptureCounters, kWorkers> counters;
-    std::array<Outcome, kWorkers> outcomes;
+    std::array<ParsedOutcome, kWorkers> outcomes;
     {
         std::vector<std::jthread> threads;
         for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
@@ -153,12 +153,12 @@ TEST_CASE("ParsedCapture: each frame is one worker's, both directions meet, in o
     const NamelessFile file{capture.bytes()};
     const auto expected = expected_of({file.path()}, kWorkers);
     CaptureFiles files{{file.path()}, 1};
-    ParsedCapture parsed{files, kWorkers, kInterface, {}};
+    ParsedCapture parsed{files, kWorkers, kParsedIngress, {}};
     std::size_t frames = 0;
     for (std::uint16_t worker = 0; worker < kWorkers; ++worker) {
         CaptureCounters counters;
         ParsedCaptureShare share{parsed, counters, worker};
-        const Outcome outcome = drain(share);
+        const ParsedOutcome outcome = drain(share);
         CHECK(outcome.frames == expected[worker]);
         CHECK(outcome.frames.size() > kHosts / 4);  // a quarter of 601 frames is 150
         CHECK(outcome.now == Timestamp{5000s});
@@ -176,7 +176,7 @@ TEST_CASE("ParsedCapture: numbers of frames are those of the capture, for each w
     const NamelessFile file{many_frames(kFrames)};
     const bool is_numbered = GENERATE(true, false);
     CaptureFiles files{{file.path()}, 1};
-    ParsedCapture parsed{files, kWorkers, kInterface, {}, is_numbered};
+    ParsedCapture parsed{files, kWorkers, kParsedIngress, {}, is_numbered};
     std::array<CaptureCounters, kWorkers> counters;
     std::array<std::vector<std::uint64_t>, kWorkers> numbers;
     std::array<bool, kWorkers> are_good{};
@@ -226,22 +226,22 @@ TEST_CASE("ParsedCapture: workers at once, see the same of a mapped file, a pipe
     check_threads({mapped.path(), also_mapped.path()}, {});
     const NamelessFile packed{by_gzip(first)};
     const NamelessFile also_packed{by_zstd(second)};
-    check_threads({packed.path(), mapped.path(), also_packed.path()}, kSmall);
+    check_threads({packed.path(), mapped.path(), also_packed.path()}, kSmallPieces);
     check_threads({packed.path()}, {});
 }
 
 TEST_CASE("ParsedCapture: the octets of a burst stay, however far the others have come",
           "[daemon][unit]") {
     const NamelessFile file{by_zstd(many_frames(2'000))};
-    const auto expected = expected_of({file.path()}, 2, kSmall);
-    CaptureFiles files{{file.path()}, 1, kSmall};
-    ParsedCapture parsed{files, 2, kInterface, {}};
+    const auto expected = expected_of({file.path()}, 2, kSmallPieces);
+    CaptureFiles files{{file.path()}, 1, kSmallPieces};
+    ParsedCapture parsed{files, 2, kParsedIngress, {}};
     CaptureCounters counters;
     ParsedCaptureShare slow{parsed, counters, 0};
     const ParsedFrames held = slow.receive();
     REQUIRE_FALSE(held.frames.empty());
     std::atomic<bool> has_ended{false};
-    Outcome others;
+    ParsedOutcome others;
     std::jthread ahead([&] {
         CaptureCounters more_counters;
         ParsedCaptureShare share{parsed, more_counters, 1};
@@ -264,7 +264,7 @@ TEST_CASE("ParsedCapture: a worker too far ahead, waits until it is told to stop
           "[daemon][unit]") {
     const NamelessFile file{many_frames(20'000)};
     CaptureFiles files{{file.path()}, 1};
-    ParsedCapture parsed{files, 2, kInterface, {}};
+    ParsedCapture parsed{files, 2, kParsedIngress, {}};
     std::atomic<std::size_t> count{0};
     std::jthread ahead([&] {
         CaptureCounters counters;
@@ -300,11 +300,11 @@ TEST_CASE("ParsedCapture: what a pipe has brought, comes before more of it is wa
         ::close(ends[1]);
     });
     CaptureFiles files{{path}, 1};
-    ParsedCapture parsed{files, 2, kInterface, {}};
+    ParsedCapture parsed{files, 2, kParsedIngress, {}};
     CaptureCounters counters;
     ParsedCaptureShare first{parsed, counters, 0};
     ParsedCaptureShare second{parsed, counters, 1};
-    Outcome outcome;
+    ParsedOutcome outcome;
     for (ParsedCaptureShare* share : {&first, &second}) {
         do {
             take_burst(*share, outcome);
@@ -345,7 +345,7 @@ TEST_CASE("ParsedCapture: what concerns one frame is its worker's, the rest is w
     capture.u32(6);  // the start of another block
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path(), "/nonexistent/x.pcap"}, 1};
-    ParsedCapture parsed{files, kWorkers, kInterface, {}};
+    ParsedCapture parsed{files, kWorkers, kParsedIngress, {}};
     std::array<CaptureCounters, kWorkers> counters;
     for (const std::uint16_t worker : {std::uint16_t{1}, std::uint16_t{0}}) {
         ParsedCaptureShare share{parsed, counters[worker], worker};
@@ -369,7 +369,7 @@ TEST_CASE("ParsedCapture: frames of another worker only, the burst is empty and 
     }
     const NamelessFile file{capture.bytes()};
     CaptureFiles files{{file.path()}, 1};
-    ParsedCapture parsed{files, 2, kInterface, {}};
+    ParsedCapture parsed{files, 2, kParsedIngress, {}};
     CaptureCounters counters;
     ParsedCaptureShare share{parsed, counters, 1};
     const ParsedFrames burst = share.receive();
@@ -377,7 +377,7 @@ TEST_CASE("ParsedCapture: frames of another worker only, the burst is empty and 
     CHECK(burst.now == Timestamp{std::chrono::seconds{kBatch}});
     CHECK_FALSE(share.exhausted());
     share.release();
-    Outcome outcome;
+    ParsedOutcome outcome;
     take_burst(share, outcome);
     CHECK(outcome.frames.empty());
     CHECK(outcome.now == Timestamp{std::chrono::seconds{kBatch + 44}});

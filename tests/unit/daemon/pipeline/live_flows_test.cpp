@@ -111,7 +111,7 @@ struct RefuseAll final : PacketSelector {
 };
 
 /// Flows by their number, the source address.
-using Flows = std::map<std::uint64_t, IpfixRecord>;
+using Flows = std::map<std::uint64_t, DecodedRecord>;
 
 /// A pipeline of two queues that runs, and exports into a file.
 class Running {
@@ -193,7 +193,7 @@ public:
 
 private:
     static void add(Flows& flows, const IpfixMessage& message) {
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             if (!record.is_option) {
                 REQUIRE(flows.emplace(record.number(kSourceAddress), record).second);
             }
@@ -216,7 +216,7 @@ void check_flows(
     for (std::uint64_t number = first; number < first + count; ++number) {
         const auto found = flows.find(number);
         REQUIRE(found != flows.end());
-        const IpfixRecord& flow = found->second;
+        const DecodedRecord& flow = found->second;
         const auto [start, end] = times(number - first);
         REQUIRE(flow.number(kPackets) == packets);
         REQUIRE(flow.number(kOctets) == packets * kPacketOctets);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Timestamp kStart{1'700'000'000s};
+constexpr Timestamp kRingStart{1'700'000'000s};
 constexpr std::size_t kSmallest = PacketRing::rounded(0);
 
 /// Octets that follow from a packet's number, of a length that does too.
@@ -31,7 +31,7 @@ std::vector<std::byte> octets_of(std::uint64_t number, std::size_t most = 200) {
 
 void append(PacketRing& ring, std::uint64_t number, std::size_t most = 200) {
     const std::vector<std::byte> octets = octets_of(number, most);
-    ring.append({.seen_at = kStart + std::chrono::microseconds(number),
+    ring.append({.seen_at = kRingStart + std::chrono::microseconds(number),
                  .wire_bytes = static_cast<std::uint32_t>(octets.size() + number % 5),
                  .flow_hash = static_cast<std::uint32_t>(number * 3),
                  .rss_hash = static_cast<std::uint32_t>(number * 5),
@@ -43,7 +43,7 @@ void append(PacketRing& ring, std::uint64_t number, std::size_t most = 200) {
 /// The number of a packet, by its time.
 std::uint64_t number_of(const RecordedPacket& packet) {
     return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(packet.metadata.seen_at - kStart)
+        std::chrono::duration_cast<std::chrono::microseconds>(packet.metadata.seen_at - kRingStart)
             .count());
 }
 
@@ -63,7 +63,7 @@ bool is_whole(const RecordedPacket& packet, std::size_t most = 200) {
 
 TEST_CASE("PacketRing: what was kept is read as it came, in its order", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
-    RingReader reader(ring, kStart);
+    RingReader reader(ring, kRingStart);
     CHECK(reader.read().empty());
     std::uint64_t written = 0;
     std::uint64_t expected = 0;
@@ -72,7 +72,7 @@ TEST_CASE("PacketRing: what was kept is read as it came, in its order", "[daemon
         for (int packet = 0; packet < 64; ++packet) {
             append(ring, written++);
         }
-        ring.publish(kStart + std::chrono::microseconds(written));
+        ring.publish(kRingStart + std::chrono::microseconds(written));
         for (auto read = reader.read(); !read.empty(); read = reader.read()) {
             for (const RecordedPacket& packet : read) {
                 all_are_whole = all_are_whole && number_of(packet) == expected && is_whole(packet);
@@ -85,15 +85,15 @@ TEST_CASE("PacketRing: what was kept is read as it came, in its order", "[daemon
     CHECK(reader.packets() == written);
     CHECK(reader.overwritten() == 0);
     CHECK(ring.kept() == written);
-    CHECK(ring.clock() == kStart + std::chrono::microseconds(written));
+    CHECK(ring.clock() == kRingStart + std::chrono::microseconds(written));
 }
 
 TEST_CASE("PacketRing: nothing is read before it is published", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
-    RingReader reader(ring, kStart);
+    RingReader reader(ring, kRingStart);
     append(ring, 1);
     CHECK(reader.read().empty());
-    ring.publish(kStart);
+    ring.publish(kRingStart);
     CHECK(reader.read().size() == 1);
     CHECK(reader.read().empty());
 }
@@ -102,16 +102,16 @@ TEST_CASE("PacketRing: a reader that is overtaken knows how many packets it has 
           "[daemon][unit]") {
     const std::uint64_t count = GENERATE(10'000U, 50'000U, 123'457U);
     PacketRing ring(kSmallest, {}, PageUse::offline);
-    RingReader reader(ring, kStart);
+    RingReader reader(ring, kRingStart);
     for (std::uint64_t number = 0; number < 100; ++number) {
         append(ring, number);
     }
-    ring.publish(kStart);
+    ring.publish(kRingStart);
     std::uint64_t next = reader.read().size();
     CHECK(next == 100);
     for (std::uint64_t number = 100; number < count; ++number) {
         append(ring, number);
-        ring.publish(kStart);
+        ring.publish(kRingStart);
     }
     std::optional<std::uint64_t> first;
     for (auto read = reader.read(); !read.empty(); read = reader.read()) {
@@ -132,12 +132,12 @@ TEST_CASE("PacketRing: a reader that is overtaken knows how many packets it has 
 
 TEST_CASE("PacketRing: packets of all lengths, also at the end of a block", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
-    RingReader reader(ring, kStart);
+    RingReader reader(ring, kRingStart);
     const std::size_t most = GENERATE(0U, 1U, 8U, 64U, 16'000U, PacketRing::kMostOctets);
     std::uint64_t expected = 0;
     for (std::uint64_t number = 0; number < 3000; ++number) {
         append(ring, number, most);
-        ring.publish(kStart);
+        ring.publish(kRingStart);
         for (const RecordedPacket& packet : reader.read()) {
             REQUIRE(number_of(packet) == expected++);
             REQUIRE(is_whole(packet, most));
@@ -159,9 +159,9 @@ TEST_CASE("PacketRing: a reader passes over blocks that are older than it asks f
     for (std::uint64_t number = 0; number < 60'000; ++number) {
         append(ring, number);
     }
-    ring.publish(kStart);
+    ring.publish(kRingStart);
     const std::uint64_t since = GENERATE(0U, 1U, 30'000U, 59'999U);
-    RingReader reader(ring, kStart + std::chrono::microseconds(since));
+    RingReader reader(ring, kRingStart + std::chrono::microseconds(since));
     std::optional<std::uint64_t> first;
     std::uint64_t last = 0;
     for (auto read = reader.read(); !read.empty(); read = reader.read()) {
@@ -172,7 +172,7 @@ TEST_CASE("PacketRing: a reader passes over blocks that are older than it asks f
     CHECK(since - first.value() < 3000);  // packets of a block
     CHECK(last == 59'999);
     CHECK(reader.overwritten() == 0);
-    CHECK(RingReader(ring, kStart + 1h).read().size() < 3000);
+    CHECK(RingReader(ring, kRingStart + 1h).read().size() < 3000);
 }
 
 TEST_CASE("PacketRing: a reader that looks for a flow passes over blocks without it",
@@ -184,13 +184,13 @@ TEST_CASE("PacketRing: a reader that looks for a flow passes over blocks without
     for (; number < 200'000; ++number) {
         const bool is_wanted = number % 40'000 == 7;
         of_flow += is_wanted ? 1 : 0;
-        ring.append({.seen_at = kStart + std::chrono::microseconds(number),
+        ring.append({.seen_at = kRingStart + std::chrono::microseconds(number),
                      .flow_hash = is_wanted ? wanted : 1 + static_cast<std::uint32_t>(number % 900),
                      .is_unknown = number == 150'000},
                     octets_of(number));
     }
-    ring.publish(kStart);
-    RingReader reader(ring, kStart);
+    ring.publish(kRingStart);
+    RingReader reader(ring, kRingStart);
     reader.look_for({5'000'000, wanted});
     reader.stop_at(ring.published());
     std::uint64_t found = 0;
@@ -212,7 +212,7 @@ TEST_CASE("PacketRing: a reader that looks for a flow passes over blocks without
 
 TEST_CASE("PacketRing: a reader stops where it is told to", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
-    RingReader empty(ring, kStart);
+    RingReader empty(ring, kRingStart);
     empty.stop_at(ring.published());
     CHECK(empty.has_ended());
     std::uint64_t number = 0;
@@ -220,11 +220,11 @@ TEST_CASE("PacketRing: a reader stops where it is told to", "[daemon][unit]") {
         for (; number < until; ++number) {
             append(ring, number);
         }
-        ring.publish(kStart);
-        RingReader reader(ring, kStart);
+        ring.publish(kRingStart);
+        RingReader reader(ring, kRingStart);
         reader.stop_at(ring.published());
         append(ring, number++);
-        ring.publish(kStart);
+        ring.publish(kRingStart);
         std::uint64_t read = 0;
         while (!reader.has_ended()) {
             read += reader.read().size();
@@ -237,12 +237,12 @@ TEST_CASE("PacketRing: times of a block also where the clock goes back", "[daemo
     PacketRing ring(kSmallest, {}, PageUse::offline);
     CHECK(ring.look_at(0)->earliest > ring.look_at(0)->latest);
     for (const auto time : {5s, 9s, 2s, 7s}) {
-        ring.append({.seen_at = kStart + time}, {});
+        ring.append({.seen_at = kRingStart + time}, {});
     }
-    ring.publish(kStart);
-    CHECK(ring.look_at(0)->earliest == kStart + 2s);
-    CHECK(ring.look_at(0)->latest == kStart + 9s);
-    CHECK(RingReader(ring, kStart + 8s).read().size() == 4);
+    ring.publish(kRingStart);
+    CHECK(ring.look_at(0)->earliest == kRingStart + 2s);
+    CHECK(ring.look_at(0)->latest == kRingStart + 9s);
+    CHECK(RingReader(ring, kRingStart + 8s).read().size() == 4);
 }
 
 TEST_CASE("PacketRing: readers beside a writer get whole packets, and count the others",
@@ -256,7 +256,8 @@ TEST_CASE("PacketRing: readers beside a writer get whole packets, and count the 
         bool is_good = true;
     };
     std::vector<Outcome> outcomes(2);
-    std::array readers{RingReader(ring, kStart), RingReader(ring, kStart)};  // before the first one
+    std::array readers{RingReader(ring, kRingStart),
+                       RingReader(ring, kRingStart)};  // before the first one
     const auto follow = [&](std::size_t number, std::chrono::microseconds pause) {
         RingReader& reader = readers.at(number);
         Outcome& outcome = outcomes.at(number);
@@ -280,10 +281,10 @@ TEST_CASE("PacketRing: readers beside a writer get whole packets, and count the 
     for (std::uint64_t number = 0; number < kCount; ++number) {
         append(ring, number);
         if (number % 64 == 63) {
-            ring.publish(kStart);
+            ring.publish(kRingStart);
         }
     }
-    ring.publish(kStart);
+    ring.publish(kRingStart);
     has_ended.store(true);
     quick.join();
     slow.join();

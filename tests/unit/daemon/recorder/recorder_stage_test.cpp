@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Timestamp kStart{1'700'000'000s};
+constexpr Timestamp kStageStart{1'700'000'000s};
 constexpr FlowCacheOptions kFlows{.max_flows = 64, .idle_timeout = 10s, .active_timeout = 60s};
 
 /// Gives out bursts of frames, a second after each other, and then empty ones.
@@ -30,7 +30,7 @@ public:
     void add(const std::vector<Frame>& frames) {
         Burst& burst = bursts_.emplace_back();
         burst.frames = frames;
-        burst.now = kStart + std::chrono::seconds(bursts_.size());
+        burst.now = kStageStart + std::chrono::seconds(bursts_.size());
         for (const Frame& frame : burst.frames) {
             PacketView& view = burst.views.emplace_back(frame.view());
             view.ingress_interface = InterfaceIndex{7};
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return bursts_.size(); }
     [[nodiscard]] FrameBurst receive() noexcept {
         if (next_ == bursts_.size()) {
-            return {.frames = {}, .now = kStart};
+            return {.frames = {}, .now = kStageStart};
         }
         const Burst& burst = bursts_[next_++];
         return {.frames = burst.views, .now = burst.now};
@@ -101,7 +101,7 @@ public:
             worker_->step();
         }
         std::vector<Kept> kept;
-        RingReader reader(queue.ring, kStart);
+        RingReader reader(queue.ring, kStageStart);
         for (auto read = reader.read(); !read.empty(); read = reader.read()) {
             for (const RecordedPacket& packet : read) {
                 kept.push_back({.octets = {packet.octets.begin(), packet.octets.end()},
@@ -156,7 +156,7 @@ TEST_CASE("RecorderStage: keeps all frames as they came, also those in no flow",
     REQUIRE(kept.size() == 5);
     for (std::size_t place = 0; place < frames.size(); ++place) {
         CHECK(kept[place].octets == frames[place].captured);
-        CHECK(kept[place].metadata.seen_at == kStart + 1s);
+        CHECK(kept[place].metadata.seen_at == kStageStart + 1s);
         CHECK(kept[place].metadata.wire_bytes == frames[place].wire_bytes);
         CHECK(kept[place].metadata.ingress_interface == InterfaceIndex{7});
         CHECK(kept[place].metadata.link_type == LinkType::ethernet);
@@ -164,7 +164,7 @@ TEST_CASE("RecorderStage: keeps all frames as they came, also those in no flow",
     CHECK(kept[0].metadata.flow_hash != 0);
     CHECK(kept[0].metadata.flow_hash == kept[4].metadata.flow_hash);
     CHECK(kept[1].metadata.flow_hash == 0);
-    CHECK(kept[4].metadata.seen_at == kStart + 2s);
+    CHECK(kept[4].metadata.seen_at == kStageStart + 2s);
     CHECK(recording.queue.counters.kept_whole.read() == 5);
 }
 
@@ -309,7 +309,7 @@ TEST_CASE("RecorderStage: frames of several segments are put together", "[daemon
     const std::vector<PacketView> views{segments.view()};
     RecorderQueue queue(PacketRing::rounded(0), 0, {}, {}, PageUse::offline);
     RecorderStage stage(queue, {}, nullptr, FlowHasher(3));
-    FrameBurst burst{.frames = views, .now = kStart, .owner = &segments};
+    FrameBurst burst{.frames = views, .now = kStageStart, .owner = &segments};
     stage.on_burst(burst, {});
     RingReader reader(queue.ring, Timestamp{});
     const auto read = reader.read();

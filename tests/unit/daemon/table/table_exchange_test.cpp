@@ -137,23 +137,23 @@ struct Spread {
     std::vector<std::unique_ptr<TableQueue>> queues;
 };
 
-using Row = std::vector<std::byte>;
+using RowOctets = std::vector<std::byte>;
 
-void add_rows(RecordSource& source, std::vector<Row>& rows) {
-    Row record(source.record_bytes());
+void add_rows(RecordSource& source, std::vector<RowOctets>& rows) {
+    RowOctets record(source.record_bytes());
     while (source.drain(record, 1) == 1) {
         rows.push_back(record);
     }
 }
-std::vector<Row> rows_of(const std::vector<std::unique_ptr<TableQueue>>& queues) {
-    std::vector<Row> rows;
+std::vector<RowOctets> octets_of_rows(const std::vector<std::unique_ptr<TableQueue>>& queues) {
+    std::vector<RowOctets> rows;
     for (const auto& queue : queues) {
         add_rows(queue->records(), rows);
     }
     std::ranges::sort(rows);
     return rows;
 }
-FlowRecordCore core_of(const Row& row) {
+FlowRecordCore core_of(const RowOctets& row) {
     FlowRecordCore core;
     std::memcpy(&core, row.data(), sizeof core);
     return core;
@@ -232,10 +232,10 @@ TEST_CASE("TableExchange: a key whose packets come over four queues has one reco
           "[daemon][unit]") {
     FourQueues four(1U << 15U);
     four.run();
-    const std::vector<Row> rows = rows_of(four.spread.queues);
+    const std::vector<RowOctets> rows = octets_of_rows(four.spread.queues);
     CHECK(rows.size() == FourQueues::kHosts);
     Sums sums;
-    for (const Row& row : rows) {
+    for (const RowOctets& row : rows) {
         const FlowRecordCore core = core_of(row);
         sums[host_of(core.key.source)] = {core.packets, core.octets};
     }
@@ -255,7 +255,7 @@ TEST_CASE("TableExchange: what full rings refuse is counted exactly", "[daemon][
     FourQueues four(16);
     four.run();
     std::uint64_t in_records = 0;
-    for (const Row& row : rows_of(four.spread.queues)) {
+    for (const RowOctets& row : octets_of_rows(four.spread.queues)) {
         in_records += core_of(row).packets;
     }
     CHECK(four.spread.sum(&TableCounters::matched) == FourQueues::all());
@@ -300,7 +300,7 @@ TEST_CASE("TableExchange: a silent queue accounts what others send it", "[daemon
     constexpr auto kIdle = static_cast<std::size_t>(FlowEndReason::idle_timeout);
     CHECK(spread.queues[1]->counters.cache.ended.at(kIdle).read() == 20 + kSlots - 1);
     drain(spread, kBegin + 60s);
-    CHECK(rows_of(spread.queues).size() == 20 + kSlots - 1);
+    CHECK(octets_of_rows(spread.queues).size() == 20 + kSlots - 1);
 }
 
 TEST_CASE("TableExchange: clocks that differ a little cut no record", "[daemon][unit]") {
@@ -320,7 +320,7 @@ TEST_CASE("TableExchange: clocks that differ a little cut no record", "[daemon][
         late.meter(*spread.queues[1 - owner], 1, time - 700ms);
     }
     drain(spread, kBegin + 1s);
-    const std::vector<Row> rows = rows_of(spread.queues);
+    const std::vector<RowOctets> rows = octets_of_rows(spread.queues);
     REQUIRE(rows.size() == 1);
     CHECK(core_of(rows[0]).packets == 200);
     CHECK(core_of(rows[0]).start == kBegin - 700ms);
@@ -345,7 +345,7 @@ TEST_CASE("TableExchange: the clock goes back when those of all queues have", "[
     packets.meter(owner, 1, kBegin + 2s - 1h);
     CHECK(owner.counters.cache.ended.at(kForced).read() == 1);
     drain(spread, kBegin + 3s - 1h);
-    CHECK(rows_of(spread.queues).size() == 2);
+    CHECK(octets_of_rows(spread.queues).size() == 2);
     CHECK(spread.accounted() == 2);
 }
 
@@ -387,7 +387,7 @@ TableDeclaration in_order() {
     return declaration;
 }
 
-std::vector<Row> rows_of_one_queue(const Captured& captured) {
+std::vector<RowOctets> rows_of_one_queue(const Captured& captured) {
     const DeclaredTable table(in_order(), {}, {.parse = {}, .seed = 1}, kMain, 1);
     std::vector<std::unique_ptr<TableQueue>> queue;
     queue.push_back(make_table_queue(
@@ -401,7 +401,7 @@ std::vector<Row> rows_of_one_queue(const Captured& captured) {
     }
     while (!queue.front()->drain(captured.packets.back().clock)) {
     }
-    return rows_of(queue);
+    return octets_of_rows(queue);
 }
 
 }  // namespace
@@ -409,7 +409,7 @@ std::vector<Row> rows_of_one_queue(const Captured& captured) {
 TEST_CASE("TableExchange: in the order of a capture, whatever the number of queues and slots",
           "[daemon][unit]") {
     const Captured captured(9, 20'000);
-    const std::vector<Row> expected = rows_of_one_queue(captured);
+    const std::vector<RowOctets> expected = rows_of_one_queue(captured);
     CHECK(expected.size() > 200);
     for (std::size_t queues = 2; queues <= 8; ++queues) {
         for (const std::uint32_t slots : {4U, 64U, 1024U}) {
@@ -438,7 +438,7 @@ TEST_CASE("TableExchange: in the order of a capture, whatever the number of queu
                     });
                 }
             }
-            CHECK(rows_of(spread.queues) == expected);
+            CHECK(octets_of_rows(spread.queues) == expected);
             CHECK(spread.sum(&TableCounters::refused_ring_full) == 0);
             CHECK(spread.accounted() == captured.packets.size());
         }
@@ -448,7 +448,7 @@ TEST_CASE("TableExchange: in the order of a capture, whatever the number of queu
 TEST_CASE("TableExchange: several tables over small rings, in the order of a capture",
           "[daemon][unit]") {
     const Captured captured(11, 20'000);
-    const std::vector<Row> expected = rows_of_one_queue(captured);
+    const std::vector<RowOctets> expected = rows_of_one_queue(captured);
     for (const std::size_t queues : {2U, 3U, 5U}) {
         const TableSpreading spreading{.queues = queues, .order = SpreadOrder::capture, .slots = 4};
         const auto between = std::make_shared<ExchangeQueues>(queues);
@@ -497,7 +497,7 @@ TEST_CASE("TableExchange: several tables over small rings, in the order of a cap
         for (std::size_t table = 0; table < tables.size(); ++table) {
             CHECK(tables[table]->accounted() == captured.packets.size());
             if (table != 1) {
-                CHECK(rows_of(tables[table]->queues) == expected);
+                CHECK(octets_of_rows(tables[table]->queues) == expected);
             }
         }
         while (!tables.empty()) {  // field groups go in the reverse order

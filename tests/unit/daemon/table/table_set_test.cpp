@@ -28,7 +28,7 @@ using Texts = std::vector<std::string>;
 
 constexpr Timestamp kStart{1'700'000'000s};
 
-TableDeclaration declared(const std::string& name, const Texts& key) {
+TableDeclaration small_table(const std::string& name, const Texts& key) {
     TableDeclaration declaration;
     declaration.name = name;
     declaration.key = key;
@@ -148,9 +148,9 @@ const std::vector<OwnField> kOwn{{.name = "unused",
 }  // namespace
 
 TEST_CASE("TableSet: a table's packets pass its filter and those of its fields", "[daemon][unit]") {
-    TableDeclaration both = declared("both", {"word"});
+    TableDeclaration both = small_table("both", {"word"});
     both.filter = "udp";
-    Queues queues({declared("plain", {"destinationAddress"}), both}, kOwn);
+    Queues queues({small_table("plain", {"destinationAddress"}), both}, kOwn);
     const std::vector<TableFilter> filters = queues.tables.filters();
     REQUIRE(filters.size() == 2);
     CHECK(filters[0].path == "tables.1.filter");
@@ -183,8 +183,8 @@ TEST_CASE("TableSet: a table's packets pass its filter and those of its fields",
 }
 
 TEST_CASE("TableSet: as the exporters know the tables, in their order", "[daemon][unit]") {
-    const Queues queues({declared("first", {"destinationAddress/24/56"}),
-                         declared("second", {"ipTTL"}), declared("third", {"ipTTL"})},
+    const Queues queues({small_table("first", {"destinationAddress/24/56"}),
+                         small_table("second", {"ipTTL"}), small_table("third", {"ipTTL"})},
                         {}, 3);
     const std::vector<FurtherTable> further = queues.tables.for_export();
     REQUIRE(further.size() == 3);
@@ -204,7 +204,7 @@ TEST_CASE("TableSet: as the exporters know the tables, in their order", "[daemon
 
 TEST_CASE("TableSet: an error names the table", "[daemon][unit]") {
     const auto make = [](const std::string& field) {
-        const Queues queues({declared("good", {"ipTTL"}), declared("bad", {field})}, {});
+        const Queues queues({small_table("good", {"ipTTL"}), small_table("bad", {field})}, {});
     };
     CHECK_NOTHROW(make("sourceAddress"));
     CHECK_THROWS_WITH(make("nothing"), Catch::StartsWith("table bad: "));
@@ -213,11 +213,11 @@ TEST_CASE("TableSet: an error names the table", "[daemon][unit]") {
 
 TEST_CASE("TableSet: tables whose keys RSS splits", "[daemon][unit]") {
     const Queues queues(
-        {declared("hosts", {"sourceAddress", "destinationAddress"}),
-         declared("conversations", {"sourceAddress", "destinationAddress", "sourceTransportPort",
-                                    "destinationTransportPort", "ipDiffServCodePoint"}),
-         declared("nets", {"sourceAddress/24/56", "destinationAddress"}),
-         declared("ttls", {"ipTTL"})},
+        {small_table("hosts", {"sourceAddress", "destinationAddress"}),
+         small_table("conversations", {"sourceAddress", "destinationAddress", "sourceTransportPort",
+                                       "destinationTransportPort", "ipDiffServCodePoint"}),
+         small_table("nets", {"sourceAddress/24/56", "destinationAddress"}),
+         small_table("ttls", {"ipTTL"})},
         {});
     CHECK(queues.tables.split_by_queues(false) == Texts{"nets", "ttls"});
     CHECK(queues.tables.split_by_queues(true) == Texts{"hosts", "nets", "ttls"});
@@ -225,10 +225,10 @@ TEST_CASE("TableSet: tables whose keys RSS splits", "[daemon][unit]") {
 
 TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues",
           "[daemon][unit]") {
-    TableDeclaration spread = declared("spread", {"destinationAddress"});
+    TableDeclaration spread = small_table("spread", {"destinationAddress"});
     spread.spread = TableSpread::key;
     spread.filter = "udp";
-    Queues queues({spread, declared("split", {"destinationAddress"})}, {}, 3);
+    Queues queues({spread, small_table("split", {"destinationAddress"})}, {}, 3);
     CHECK(queues.tables.has_exchanges());
     CHECK(queues.tables.split_by_queues(false) == Texts{"split"});
     CHECK(queues.tables.memory()[0].inbox > 3 * 1024 * sizeof(FlowRecordCore));
@@ -261,7 +261,7 @@ TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues
 
 TEST_CASE("TableSet: in the order of a capture, all tables are spread by key", "[daemon][unit]") {
     const FlowCacheOptions main;
-    const std::vector<TableDeclaration> declarations{declared("ttls", {"ipTTL"})};
+    const std::vector<TableDeclaration> declarations{small_table("ttls", {"ipTTL"})};
     const auto has_exchanges = [&](const TableSpreading& spreading) {
         return TableSet({.declarations = declarations,
                          .own = {},
@@ -278,7 +278,7 @@ TEST_CASE("TableSet: in the order of a capture, all tables are spread by key", "
 }
 
 TEST_CASE("TableSet: with one queue, spread: key needs no rings", "[daemon][unit]") {
-    TableDeclaration spread = declared("spread", {"ipTTL"});
+    TableDeclaration spread = small_table("spread", {"ipTTL"});
     spread.spread = TableSpread::key;
     const Queues queues({spread}, {});
     CHECK_FALSE(queues.tables.has_exchanges());
@@ -286,11 +286,11 @@ TEST_CASE("TableSet: with one queue, spread: key needs no rings", "[daemon][unit
 }
 
 TEST_CASE("TableSet: spread: key refuses too many queues", "[daemon][unit]") {
-    TableDeclaration spread = declared("spread", {"ipTTL"});
+    TableDeclaration spread = small_table("spread", {"ipTTL"});
     spread.spread = TableSpread::key;
     const FlowCacheOptions main;
     const auto make = [&](std::size_t queues) {
-        const std::vector<TableDeclaration> declarations{declared("other", {"ipTTL"}), spread};
+        const std::vector<TableDeclaration> declarations{small_table("other", {"ipTTL"}), spread};
         const TableSet tables({.declarations = declarations,
                                .own = {},
                                .main = main,
@@ -304,8 +304,9 @@ TEST_CASE("TableSet: spread: key refuses too many queues", "[daemon][unit]") {
 }
 
 TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit]") {
-    Queues queues({declared("ttls", {"ipTTL"}), declared("ports", {"destinationTransportPort"})},
-                  {}, 2);
+    Queues queues(
+        {small_table("ttls", {"ipTTL"}), small_table("ports", {"destinationTransportPort"})}, {},
+        2);
     const std::vector<LiveTable> live = queues.tables.live();
     REQUIRE(live.size() == 2);
     CHECK(live[1].table.name == "ports");
@@ -339,7 +340,7 @@ TEST_CASE("TableSet: commands list and end the flows of a table", "[daemon][unit
 }
 
 TEST_CASE("TableSet: other timeouts hold for flows that run", "[daemon][unit]") {
-    Queues queues({declared("ttls", {"ipTTL"})}, {});
+    Queues queues({small_table("ttls", {"ipTTL"})}, {});
     queues.send(0, frame_to(1, 53));
     queues.wires[0]->pass(kStart + 20s);
     queues.workers[0]->step();
@@ -425,14 +426,14 @@ private:
 }  // namespace
 
 TEST_CASE("TableSet: tables come and go while packets are metered", "[daemon][unit]") {
-    ChangingQueues queues({declared("ttls", {"ipTTL"}), declared("hosts", {"destinationAddress"})},
-                          {}, 2);
+    ChangingQueues queues(
+        {small_table("ttls", {"ipTTL"}), small_table("hosts", {"destinationAddress"})}, {}, 2);
     for (std::uint8_t host = 1; host <= 3; ++host) {
         queues.send(host % 2U, frame_to(host, 53));
     }
     std::unique_ptr<TableSet::Change> change =
-        queues.prepare({declared("hosts", {"destinationAddress"}),
-                        declared("ports", {"destinationTransportPort"})});
+        queues.prepare({small_table("hosts", {"destinationAddress"}),
+                        small_table("ports", {"destinationTransportPort"})});
     REQUIRE(change != nullptr);
     const std::vector<FurtherTable> further = queues.tables.for_export(*change);
     REQUIRE(further.size() == 3);
@@ -468,7 +469,7 @@ TEST_CASE("TableSet: tables come and go while packets are metered", "[daemon][un
 
 TEST_CASE("TableSet: a table stays unless its declaration or a field of it changes",
           "[daemon][unit]") {
-    TableDeclaration words = declared("words", {"word"});
+    TableDeclaration words = small_table("words", {"word"});
     ChangingQueues queues({words}, kOwn);
     CHECK(queues.prepare({words}, kOwn) == nullptr);
     words.idle_timeout = 7s;
@@ -483,19 +484,19 @@ TEST_CASE("TableSet: a table stays unless its declaration or a field of it chang
     words.filter = "udp";
     CHECK(queues.prepare({words}, kOwn) != nullptr);
     CHECK(queues.prepare({}, kOwn) != nullptr);
-    CHECK_THROWS_WITH(queues.prepare({declared("bad", {"nothing"})}),
+    CHECK_THROWS_WITH(queues.prepare({small_table("bad", {"nothing"})}),
                       Catch::StartsWith("table bad: "));
     CHECK(queues.tables.live().size() == 1);  // what is prepared and dropped has changed nothing
     CHECK(queues.tables.memory().size() == 1);
 }
 
 TEST_CASE("TableSet: a table that changes has one account", "[daemon][unit]") {
-    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    ChangingQueues queues({small_table("one", {"ipTTL"})}, {});
     const std::vector<LiveTable> former = queues.tables.live();
     for (int change = 0; change < 10; ++change) {
         queues.send(0, frame_to(1, 53));
         const bool is_even = change % 2 == 0;
-        queues.change({declared("one", {is_even ? "destinationAddress" : "ipTTL"})});
+        queues.change({small_table("one", {is_even ? "destinationAddress" : "ipTTL"})});
         queues.step_until_ended(1);
         queues.remove_ended();
     }
@@ -515,10 +516,10 @@ TEST_CASE("TableSet: a table that changes has one account", "[daemon][unit]") {
 }
 
 TEST_CASE("TableSet: a former table may go while the next change is prepared", "[daemon][unit]") {
-    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    ChangingQueues queues({small_table("one", {"ipTTL"})}, {});
     queues.send(0, frame_to(1, 53));
-    queues.change({declared("two", {"ipTTL"})});
-    std::unique_ptr<TableSet::Change> change = queues.prepare({declared("three", {"ipTTL"})});
+    queues.change({small_table("two", {"ipTTL"})});
+    std::unique_ptr<TableSet::Change> change = queues.prepare({small_table("three", {"ipTTL"})});
     REQUIRE(change != nullptr);
     queues.step_until_ended(1);
     queues.remove_ended();  // while filters are compiled
@@ -531,21 +532,21 @@ TEST_CASE("TableSet: a former table may go while the next change is prepared", "
 }
 
 TEST_CASE("TableSet: without a free place a new table is refused", "[daemon][unit]") {
-    ChangingQueues queues({declared("one", {"ipTTL"})}, {});
+    ChangingQueues queues({small_table("one", {"ipTTL"})}, {});
     for (std::size_t change = 1; change < kTablePlaces; ++change) {
-        queues.change({declared("one", {change % 2 == 0 ? "ipTTL" : "destinationAddress"})});
+        queues.change({small_table("one", {change % 2 == 0 ? "ipTTL" : "destinationAddress"})});
     }
-    CHECK_THROWS_WITH(queues.prepare({declared("one", {"ipTTL"})}),
+    CHECK_THROWS_WITH(queues.prepare({small_table("one", {"ipTTL"})}),
                       Catch::StartsWith("table one: there is no place for it"));
     queues.step_until_ended(kTablePlaces - 1);
     queues.remove_ended();
-    CHECK(queues.prepare({declared("one", {"ipTTL"})}) != nullptr);
+    CHECK(queues.prepare({small_table("one", {"ipTTL"})}) != nullptr);
     REQUIRE(queues.workers[0]->drain());
 }
 
 TEST_CASE("TableSet: packets on their way between queues are in records of a table that ends",
           "[daemon][unit]") {
-    TableDeclaration spread = declared("spread", {"destinationAddress"});
+    TableDeclaration spread = small_table("spread", {"destinationAddress"});
     spread.spread = TableSpread::key;
     ChangingQueues queues({spread}, {}, 2);
     for (std::uint8_t host = 1; host <= 100; ++host) {

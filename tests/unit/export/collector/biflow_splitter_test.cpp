@@ -80,8 +80,8 @@ TEST_CASE("BiflowSplitter: each direction has its own values", "[export][unit]")
     REQUIRE(pair.encoder.append_pair(uniflows.first, uniflows.second) == AppendResult::added);
     const IpfixMessage message = pair.finish();
     REQUIRE(message.records.size() == 2);
-    const IpfixRecord& there = message.records[0];
-    const IpfixRecord& back = message.records[1];
+    const DecodedRecord& there = message.records[0];
+    const DecodedRecord& back = message.records[1];
     CHECK(elements_of(there) == elements_of(back));
     CHECK_FALSE(there.has(239));
     CHECK(there.values.at(8) == back.values.at(12));
@@ -163,7 +163,7 @@ TEST_CASE("export: one collector has biflows, the other one their uniflows", "[e
     for (const CollectorOptions& collector : options.collectors) {
         records.push_back(0);
         for (const IpfixMessage& message : decode_file(collector.path)) {
-            for (const IpfixRecord& record : message.records) {
+            for (const DecodedRecord& record : message.records) {
                 records.back() += record.is_option ? 0 : 1;
                 if (record.has(42)) {
                     told.push_back(record.number(42));

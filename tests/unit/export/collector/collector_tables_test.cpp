@@ -153,7 +153,7 @@ struct FileContent {
         const std::vector<char> octets{std::istreambuf_iterator<char>(file), {}};
         for (const IpfixMessage& message :
              decode_stream(decoder, std::as_bytes(std::span(octets)))) {
-            for (const IpfixRecord& record : message.records) {
+            for (const DecodedRecord& record : message.records) {
                 note(record);
             }
         }
@@ -166,7 +166,7 @@ struct FileContent {
     static std::size_t table_of(std::uint64_t id) {
         return id < kFurtherTemplateIds ? kMain : kSecond;
     }
-    void note(const IpfixRecord& record) {
+    void note(const DecodedRecord& record) {
         if (!record.is_option) {
             ++records[table_of(record.template_id)];
         } else if (record.has(kFlowKeys)) {

@@ -14,6 +14,7 @@
 #include "export/collector/message_collector.hpp"
 #include "export/record_items.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/octets.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
@@ -149,10 +150,6 @@ private:
 
     std::vector<Seen> records_;
 };
-
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
 
 /// Does with each item what the test says, when that ends the session.
 struct Script {

@@ -34,7 +34,7 @@ Told told_in(const std::string& path) {
     Told told;
     std::uint64_t messages = 0;
     for (const IpfixMessage& message : decode_file(path)) {
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             told.records += record.is_option ? 0 : 1;
             told.flow_keys += record.has(kFlowKeys) ? 1 : 0;
             if (record.has(kExportedRecords)) {
@@ -177,7 +177,7 @@ TEST_CASE("options records: of sampling alone, and where an input is sampled, if
         std::size_t options = 0;
         std::size_t rates = 0;
         for (const IpfixMessage& message : decode_file(file.path)) {
-            for (const IpfixRecord& record : message.records) {
+            for (const DecodedRecord& record : message.records) {
                 options += record.is_option ? 1 : 0;
                 rates += record.has(kNetflowInterval) ? 1 : 0;
                 CHECK((record.is_option || record.has(kSelector) == (one_in > 1)));

@@ -129,7 +129,7 @@ TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one
     std::size_t data_messages = 0;
     for (const IpfixMessage& message : decode_file(path)) {
         data_messages += message.records.empty() ? 0 : 1;
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             if (record.is_option) {
                 continue;
             }
@@ -169,7 +169,7 @@ TEST_CASE("ExportWorker: records of a further table have the elements of its key
     mixed.finish();
     std::size_t records = 0;
     for (const IpfixMessage& message : decode_file(path)) {
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             if (!record.is_option) {
                 REQUIRE(record.has(kSourcePort));
                 REQUIRE(record.has(kDestinationPort) == (record.template_id < kFurtherTemplateIds));
@@ -320,7 +320,7 @@ TEST_CASE("ExportWorker: two tables of one layout have the elements of their own
     worker.close();
     std::map<std::uint64_t, bool> has_port;  // by the number of the record
     for (const IpfixMessage& message : decode_file(path)) {
-        for (const IpfixRecord& record : message.records) {
+        for (const DecodedRecord& record : message.records) {
             has_port[record.number(kSourcePort)] = record.has(kDestinationPort);
         }
     }

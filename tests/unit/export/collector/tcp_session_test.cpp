@@ -209,7 +209,7 @@ TEST_CASE("TCP export: messages sent and not acknowledged come again, in order",
         connection = FileDescriptor();
         tcp.run(start + milliseconds{10'000});
         for (const IpfixMessage& message : decode_whole(stream)) {
-            for (const IpfixRecord& record : message.records) {
+            for (const DecodedRecord& record : message.records) {
                 ports.push_back(record.number(7));
             }
         }

@@ -7,6 +7,7 @@
 #include "export/export_error.hpp"
 #include "export/ipfix/record_elements.hpp"
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -33,7 +34,7 @@ Elements reversed(const Elements& elements) {
 }
 
 /// The record's elements beside those that every record of this kind has.
-Elements beside_default(const IpfixRecord& record) {
+Elements beside_default(const DecodedRecord& record) {
     Elements elements = elements_of(record);
     Elements always = one_direction;
     always.merge(reversed({1, 2, 5, 6, 152, 153}));
@@ -67,7 +68,7 @@ Record answered(const RecordLayout& layout, std::uint8_t ip_version = 4) {
 
 TEST_CASE("Biflow records: both directions of a TCP flow, each with its values", "[export][unit]") {
     EncoderPair pair = biflow_pair();
-    const IpfixRecord got = pair.round_trip(answered(pair.layout));
+    const DecodedRecord got = pair.round_trip(answered(pair.layout));
     Elements expected = one_direction;
     expected.merge(reversed({1, 2, 5, 6, 152, 153}));
     CHECK(elements_of(got) == expected);
@@ -97,7 +98,7 @@ TEST_CASE("Biflow records: without a packet back there is no reverse element", "
     auto& reverse = record.group<ReverseGroup>(pair.layout.reverse_at);
     reverse.packets = 0;
     reverse.biflow_direction = BiflowDirection::arbitrary;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(elements_of(got) == one_direction);
     CHECK(got.values.at(kBiflowDirection) == octets({0}));
     CHECK(got.template_id == 256);
@@ -124,7 +125,7 @@ TEST_CASE("Biflow records: micro- and nanoseconds of both directions", "[export]
     auto& reverse = record.group<ReverseGroup>(pair.layout.reverse_at);
     reverse.start = Timestamp{nanoseconds{1'600'000'000'500'000'000}};
     reverse.end = Timestamp{nanoseconds{1'600'000'001'000'000'000}};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     const std::uint64_t since_1900 = 1'600'000'000ULL + 2'208'988'800ULL;
     CHECK(got.number(start) == (since_1900 << 32U | 0x4000'0000U));
     CHECK(got.number(kReversed + start) == (since_1900 << 32U | 0x8000'0000U));
@@ -142,7 +143,7 @@ TEST_CASE("Biflow records: extremes, tcp-counts and fragments of each direction"
     record.group<TcpCountsGroup>(at.back_at<TcpCountsGroup>()) = {11, 12, 13, 14, 15, 16};
     record.group<FragmentsGroup>(at.at<FragmentsGroup>()).fragment_flags = 0x40;
     record.group<FragmentsGroup>(at.back_at<FragmentsGroup>()).fragment_flags = 0x20;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     Elements expected{25, 26, 52, 53, 197, 218, 219, 220, 221, 222, 223};
     expected.merge(reversed(expected));
     CHECK(beside_default(got) == expected);
@@ -162,7 +163,7 @@ TEST_CASE("Biflow records: the flow label of each direction, of IPv6 alone", "[e
     Record record = answered(pair.layout, 6);
     record.group<FlowLabelGroup>(pair.layout.at<FlowLabelGroup>()).flow_label = 0xABCDE;
     record.group<FlowLabelGroup>(pair.layout.back_at<FlowLabelGroup>()).flow_label = 0x12345;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(31) == 0xABCDE);
     CHECK(got.number(kReversed + 31) == 0x12345);
     CHECK(beside_default(pair.round_trip(answered(pair.layout))).empty());
@@ -175,7 +176,7 @@ TEST_CASE("Biflow records: MAC addresses, tags and labels that one direction has
     Record record = answered(at);
     record.group<Layer2Group>(at.at<Layer2Group>()).layer2_octets = 1140;
     record.group<Layer2Group>(at.back_at<Layer2Group>()).layer2_octets = 77;
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{352, kReversed + 352});
     CHECK(got.number(352) == 1140);
     CHECK(got.number(kReversed + 352) == 77);
@@ -226,7 +227,7 @@ TEST_CASE("Biflow records: each direction has the tunnel that is around it", "[e
     back = {.id = 0xABCDEF, .kind = TunnelKind::vxlan, .ip_version = 6};
     back.source.fill(std::byte{0x20});
     back.destination.fill(std::byte{0x30});
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{kOfEnterprise + 1, kOfEnterprise + 2, kOfEnterprise + 3,
                                           kOfEnterprise + 4, kOwnReversed + 1, kOwnReversed + 2,
                                           kOwnReversed + 5, kOwnReversed + 6, kReversed + 351});
@@ -240,7 +241,7 @@ TEST_CASE("Biflow records: each direction has the tunnel that is around it", "[e
     CHECK(got.values.at(kOwnReversed + 6) == Octets(16, std::byte{0x30}));
     CHECK(got.values.at(kReversed + 351) == octets({1, 0, 0, 0, 0, 0xAB, 0xCD, 0xEF}));
     std::size_t reverse = 0;
-    for (const IpfixField& field : pair.decoder.templates().at(got.template_id)) {
+    for (const DecodedField& field : pair.decoder.templates().at(got.template_id)) {
         const bool is_own = (field.element & kOfEnterprise) != 0 && field.key() < kReversed;
         CHECK(field.enterprise == (is_own ? 4711 : field.key() < kReversed ? 0 : 29305));
         reverse += field.enterprise == 29305 ? 1 : 0;
@@ -264,7 +265,7 @@ TEST_CASE("Biflow records: with all groups, every shape has its template and its
         CAPTURE(index);
         const RecordShape shape = shape_at(index, pair.layout);
         const auto number = static_cast<std::uint16_t>(index);
-        const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
+        const DecodedRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
         CHECK(got.template_id == 256 + index);
         CHECK(got.number(7) == index);
         // The reverse has the elements of the first direction, less those that both share, and its
@@ -329,7 +330,7 @@ TEST_CASE("Biflow records: all groups and analysed TCP fit into one record", "[e
     there.duration = 1;
     record.group<TcpAnalysisGroup>(pair.layout.back_at<TcpAnalysisGroup>()) =
         TcpAnalysisGroup{.segments = 3};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(kOfEnterprise + 15) == 2);
     CHECK(got.number(kOwnReversed + 7) == 3);
     CHECK(got.number(kOwnReversed + 15) == TcpAnalysisGroup::kNoSize);

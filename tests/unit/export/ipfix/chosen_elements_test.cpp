@@ -34,12 +34,12 @@ TEST_CASE("Record elements: TCP flags as CERT's, in both directions", "[export][
                                                           .octets = 120,
                                                           .start = record.core.start,
                                                           .end = record.core.end};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     constexpr std::uint32_t kUnion = kOfEnterprise + 15;
     CHECK(got.number(kUnion) == 0x1B);  // one octet, the lower one
     CHECK(got.number(kUnion + 0x4000) == 0x12);
     std::set<std::uint32_t> enterprises;
-    for (const IpfixField& field : pair.decoder.templates().at(got.template_id)) {
+    for (const DecodedField& field : pair.decoder.templates().at(got.template_id)) {
         if (field.enterprise != 0) {
             enterprises.insert(field.enterprise);
         }

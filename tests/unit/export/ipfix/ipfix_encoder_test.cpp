@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -18,7 +19,7 @@ TEST_CASE("IpfixEncoder: a UDP flow over IPv4, the default elements and their va
     Record record = record_of(4711);
     record.core.ip_class_of_service = 0xB8;
     record.core.octets = 0x0102'0304'0506'0708;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(elements_of(got) == Elements{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 60, 136, 152, 153});
     CHECK(got.values.at(8) == octets({192, 0, 0, 1}));
     CHECK(got.values.at(12) == octets({198, 0, 0, 2}));
@@ -42,7 +43,7 @@ TEST_CASE("IpfixEncoder: a TCP flow over IPv6 with a VLAN", "[export][unit]") {
     record.core.key.vlan = {1234};
     record.core.tcp_control_bits = 0x0A1B;
     record.core.key.source[15] = std::byte{0xFE};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(elements_of(got) == Elements{1, 2, 4, 5, 6, 7, 10, 11, 27, 28, 58, 60, 136, 152, 153});
     CHECK(got.values.at(27) == octets({192, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFE}));
     CHECK(got.values.at(28) == octets({198, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
@@ -58,7 +59,7 @@ TEST_CASE("IpfixEncoder: ICMP has type and code twice, each version with its ele
     Record record = record_of(0);
     record.core.key.destination_port = {3 * 256 + 1};
     record.core.key.protocol = 1;
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(32) == 769);
     CHECK(got.number(11) == 769);
     CHECK_FALSE(got.has(139));
@@ -73,7 +74,7 @@ TEST_CASE("IpfixEncoder: ICMP has type and code twice, each version with its ele
 
 TEST_CASE("IpfixEncoder: micro- and nanoseconds are NTP times", "[export][unit]") {
     EncoderPair micro({}, TimestampUnit::microseconds);
-    IpfixRecord got = micro.round_trip(record_of(1));
+    DecodedRecord got = micro.round_trip(record_of(1));
     CHECK(got.number(154) == 0xE308'8E80'4000'0000);
     CHECK(got.number(155) == 0xE308'8E80'C000'0000);
     CHECK_FALSE(got.has(152));
@@ -235,7 +236,7 @@ TEST_CASE("IpfixEncoder: tcpControlBits of one octet, in both directions", "[exp
     auto& reverse = record.group<ReverseGroup>(pair.layout.reverse_at);
     reverse.packets = 1;
     reverse.tcp_control_bits = 0x00FF;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.values.at(6) == octets({0x12}));
     CHECK(got.values.at(kReversed + 6) == octets({0xFF}));
     CHECK(got.number(7) == 1);  // nothing has moved
@@ -251,7 +252,7 @@ TEST_CASE("IpfixEncoder: a record's selectorId is the number of its interface", 
     CHECK(pair.encoder.fingerprint() != without);
     Record record = record_of(1);
     record.core.key.ingress_interface = {70'000};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.values.at(302) == octets({0, 0, 0, 0, 0, 1, 0x11, 0x70}));
     CHECK(got.number(10) == 70'000);
     CHECK(pair.encoder.announced_keys()[0].indicator == 0b1'0011'1111);  // it is no part of the key

@@ -9,6 +9,7 @@
 
 #include "export/export_error.hpp"
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;

@@ -48,9 +48,9 @@ struct Round {
             records.insert(records.end(), heard.records.begin(), heard.records.end());
         }
     }
-    [[nodiscard]] std::vector<IpfixRecord> with(std::uint32_t element) const {
-        std::vector<IpfixRecord> found;
-        for (const IpfixRecord& record : records) {
+    [[nodiscard]] std::vector<DecodedRecord> with(std::uint32_t element) const {
+        std::vector<DecodedRecord> found;
+        for (const DecodedRecord& record : records) {
             CHECK(record.is_option);
             if (record.has(element)) {
                 found.push_back(record);
@@ -60,8 +60,8 @@ struct Round {
     }
 
     IpfixDecoder decoder;
-    std::vector<IpfixRecord> types;
-    std::vector<IpfixRecord> records;
+    std::vector<DecodedRecord> types;
+    std::vector<DecodedRecord> records;
     std::size_t messages = 0;
 };
 
@@ -78,17 +78,17 @@ TEST_CASE("OptionsEncoder: reliability and statistics, with their scopes", "[exp
                                 .exported_records = 77};
     const Round round({}, 1400, numbers);
     REQUIRE(round.records.size() == 3);
-    const IpfixRecord exporting = round.with(kNotSentFlows).at(0);
+    const DecodedRecord exporting = round.with(kNotSentFlows).at(0);
     CHECK(exporting.number(kExportingProcess) == 42);
     CHECK(exporting.number(kNotSentFlows) == 5);
     CHECK(exporting.number(kNotSentPackets) == 50);
     CHECK(exporting.number(kNotSentOctets) == 5000);
-    const IpfixRecord metering = round.with(kIgnoredPackets).at(0);
+    const DecodedRecord metering = round.with(kIgnoredPackets).at(0);
     CHECK(metering.number(kObservationDomain) == 42);
     CHECK(metering.number(kIgnoredPackets) == 3);
     CHECK(metering.number(kIgnoredOctets) == 180);
     CHECK(metering.number(kDroppedPackets) == 0x1'0000'0001);
-    const IpfixRecord statistics = round.with(kExportedRecords).at(0);
+    const DecodedRecord statistics = round.with(kExportedRecords).at(0);
     CHECK(statistics.number(kObservationDomain) == 42);
     CHECK(statistics.number(kExportedOctets) == 12'345);
     CHECK(statistics.number(kExportedMessages) == 9);
@@ -105,7 +105,7 @@ TEST_CASE("OptionsEncoder: the NICs' drops are left out where they are unknown",
                                 .not_sent = {}};
     const Round round({.layout = {}, .knows_drops = false}, 1400, numbers);
     REQUIRE(round.records.size() == 3);
-    const IpfixRecord metering = round.with(kIgnoredPackets).at(0);
+    const DecodedRecord metering = round.with(kIgnoredPackets).at(0);
     CHECK(metering.number(kIgnoredPackets) == 3);
     CHECK(metering.number(kIgnoredOctets) == 180);
     CHECK(round.with(kDroppedPackets).empty());
@@ -128,14 +128,14 @@ TEST_CASE("OptionsEncoder: interfaces and their sampling", "[export][unit]") {
              .description = "access",
              .sampling = {.one_in = 4, .method = SamplingMethod::random}}}};
     const Round round(metering);
-    const std::vector<IpfixRecord> interfaces = round.with(kInterfaceName);
+    const std::vector<DecodedRecord> interfaces = round.with(kInterfaceName);
     REQUIRE(interfaces.size() == 3);
     CHECK(interfaces[0].number(kIngressInterface) == 1);
     CHECK(interfaces[0].text(kInterfaceName) == "0000:81:00.0");
     CHECK(interfaces[0].text(kInterfaceDescription) == "uplink");
     CHECK(interfaces[1].number(kIngressInterface) == 70'000);
     CHECK(interfaces[1].text(kInterfaceDescription).empty());
-    const std::vector<IpfixRecord> sampled = round.with(kSelectorAlgorithm);
+    const std::vector<DecodedRecord> sampled = round.with(kSelectorAlgorithm);
     REQUIRE(sampled.size() == 3);
     CHECK(sampled[0].number(kSelector) == 1);
     CHECK(sampled[0].number(kSelectorAlgorithm) == 1);
@@ -149,7 +149,7 @@ TEST_CASE("OptionsEncoder: interfaces and their sampling", "[export][unit]") {
     CHECK(sampled[2].number(kIngressInterface) == 3);
     CHECK(sampled[2].number(kSelectorAlgorithm) == 4);
     CHECK(std::bit_cast<double>(sampled[2].number(kSamplingProbability)) == 0.25);
-    const std::vector<IpfixRecord> netflow = round.with(kNetflowAlgorithm);
+    const std::vector<DecodedRecord> netflow = round.with(kNetflowAlgorithm);
     REQUIRE(netflow.size() == 3);                     // because the interfaces differ
     CHECK(round.with(kNetflowInterval).size() == 6);  // each once without the algorithm
     const std::vector<std::array<std::uint64_t, 4>> expected{
@@ -172,9 +172,9 @@ TEST_CASE("OptionsEncoder: interfaces that are sampled alike have one rate, also
                            {.index = 2, .name = "b", .description = "", .sampling = sampling}}};
         const Round round(metering);
         CHECK(round.with(kSelectorAlgorithm).size() == 2);
-        const std::vector<IpfixRecord> netflow = round.with(kNetflowAlgorithm);
+        const std::vector<DecodedRecord> netflow = round.with(kNetflowAlgorithm);
         REQUIRE(netflow.size() == 1);
-        const std::vector<IpfixRecord> rate = round.with(kNetflowInterval);
+        const std::vector<DecodedRecord> rate = round.with(kNetflowInterval);
         REQUIRE(rate.size() == 2);  // once without the algorithm
         CHECK(rate[0].number(kNetflowInterval) == sampling.one_in);
         CHECK_FALSE(rate[0].has(kNetflowAlgorithm));
@@ -260,7 +260,7 @@ TEST_CASE("OptionsEncoder: samplingInterval goes ahead of samplingPacketInterval
     std::uint64_t pairs = 0;
     for (const OptionsEncoder::Message& message : encoder.encode({}, {}).messages) {
         std::uint64_t netflow = 0;
-        for (const IpfixRecord& record : hear(message.octets, message.records).records) {
+        for (const DecodedRecord& record : hear(message.octets, message.records).records) {
             netflow = record.has(kNetflowInterval) ? record.number(kNetflowInterval) : netflow;
             if (record.has(kSamplingSpace)) {
                 CHECK(netflow == record.number(kSamplingSpace) + 1);
@@ -286,7 +286,7 @@ TEST_CASE("OptionsEncoder: long names are cut between characters, and messages n
     }
     const Round round(metering, 512);
     CHECK(round.messages == 43);
-    const std::vector<IpfixRecord> interfaces = round.with(kInterfaceName);
+    const std::vector<DecodedRecord> interfaces = round.with(kInterfaceName);
     REQUIRE(interfaces.size() == 40);
     CHECK(interfaces[39].text(kInterfaceName) == std::string(200, 'n'));
     CHECK(interfaces[39].text(kInterfaceDescription) == accents.substr(0, 199));
@@ -294,7 +294,7 @@ TEST_CASE("OptionsEncoder: long names are cut between characters, and messages n
 
 TEST_CASE("OptionsEncoder: which fields are the key", "[export][unit]") {
     const std::vector<TemplateKeys> keys{{.template_id = 256, .indicator = 0x10F}};
-    const IpfixRecord record = Round({}, 1400, {}, keys).with(kFlowKeys).at(0);
+    const DecodedRecord record = Round({}, 1400, {}, keys).with(kFlowKeys).at(0);
     CHECK(record.number(kTemplate) == 256);
     CHECK(record.number(kFlowKeys) == 0x10F);
 }
@@ -330,7 +330,7 @@ TEST_CASE("OptionsEncoder: types of tributary's own elements, where records have
     CHECK(of_cert[1].number(kElement) == 15 + 0x4000);
     CHECK(of_cert[1].text(kElementName) == "reverseUnionTCPFlags");
     const Round round({.layout = RecordLayout::of(tunnel, FlowDirection::biflow)});
-    const std::vector<IpfixRecord> types = round.types;
+    const std::vector<DecodedRecord> types = round.types;
     CHECK(round.with(kElement).empty());  // they are sent once, before the templates
     REQUIRE(types.size() == 12);
     CHECK(types[0].number(kEnterprise) == 32473);

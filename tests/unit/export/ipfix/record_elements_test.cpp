@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -27,7 +28,7 @@ constexpr std::uint32_t kDestinationIpv6 = kOfEnterprise + 6;
 constexpr std::uint32_t kSegment = 351;
 
 /// The record's elements beside those that every IPv4 record has.
-Elements beside_default(const IpfixRecord& record) {
+Elements beside_default(const DecodedRecord& record) {
     Elements elements = elements_of(record);
     for (const std::uint32_t element : default_ipv4) {
         elements.erase(element);
@@ -86,7 +87,7 @@ TEST_CASE("Record elements: extremes, layer2 and tcp-counts of a doubly tagged T
     layer2.vlan_tags = 3;
     layer2.has_mac_addresses = true;
     record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()) = {1, 2, 3, 4, 5, 6};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(25) == 40);
     CHECK(got.number(26) == 70'000);
     CHECK(got.number(52) == 63);
@@ -110,7 +111,7 @@ TEST_CASE("Record elements: tags that are not there are not exported", "[export]
     EncoderPair pair(groups_of<Layer2Group>());
     Record record = record_of(1);
     auto& layer2 = record.group<Layer2Group>(pair.layout.at<Layer2Group>());
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK_FALSE(got.has(58));
     CHECK_FALSE(got.has(243));
     CHECK_FALSE(got.has(245));
@@ -136,7 +137,7 @@ TEST_CASE("Record elements: the flow label, of IPv6 alone", "[export][unit]") {
     EncoderPair pair(groups_of<FlowLabelGroup>());
     Record record = record_of(1, 6);
     record.group<FlowLabelGroup>(pair.layout.at<FlowLabelGroup>()).flow_label = 0xABCDE;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.values.at(31) == octets({0x00, 0x0A, 0xBC, 0xDE}));
     CHECK(elements_of(pair.round_trip(record_of(1))) == default_ipv4);
 }
@@ -150,7 +151,7 @@ TEST_CASE("Record elements: a label stack, from the top, with zeros below its bo
     mpls.sections[0] = {std::byte{0x00}, std::byte{0x06}, std::byte{0x40}};
     mpls.sections[1] = {std::byte{0x00}, std::byte{0x0C}, std::byte{0x81}};
     mpls.labels = 2;
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == mpls_sections);
     CHECK(got.values.at(70) == octets({0x00, 0x06, 0x40}));
     CHECK(got.values.at(71) == octets({0x00, 0x0C, 0x81}));
@@ -173,7 +174,7 @@ TEST_CASE("Record elements: a tunnel over IPv4, its kind, id and outer addresses
     tunnel.source[3] = std::byte{1};
     tunnel.destination[0] = std::byte{203};
     tunnel.destination[3] = std::byte{2};
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{kTunnelType, kTunnelId, kSourceIpv4, kDestinationIpv4});
     CHECK(got.values.at(kTunnelType) == octets({6}));
     CHECK(got.values.at(kTunnelId) == octets({1, 2, 3, 4}));
@@ -190,7 +191,7 @@ TEST_CASE("Record elements: a VXLAN over IPv6 has IANA's segment id too", "[expo
     tunnel = {.id = 0xABCDEF, .kind = TunnelKind::vxlan, .ip_version = 6};
     tunnel.source.fill(std::byte{0x20});
     tunnel.destination.fill(std::byte{0x30});
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) ==
           Elements{kSegment, kTunnelType, kTunnelId, kSourceIpv6, kDestinationIpv6});
     CHECK(got.values.at(kTunnelType) == octets({4}));
@@ -212,7 +213,7 @@ TEST_CASE("Record elements: tributary's own are under the number that is configu
                                                                 .ip_version = 4};
     const std::uint16_t id = pair.round_trip(record).template_id;
     std::size_t own = 0;
-    for (const IpfixField& field : pair.decoder.templates().at(id)) {
+    for (const DecodedField& field : pair.decoder.templates().at(id)) {
         CHECK(field.enterprise == ((field.element & kOfEnterprise) != 0 ? enterprise : 0));
         own += field.enterprise != 0 ? 1 : 0;
     }
@@ -245,7 +246,7 @@ TEST_CASE("Record elements: analysed TCP, and its size only where it is known", 
     for (const std::uint32_t number : {7U, 8U, 9U, 10U, 11U, 12U, 13U, 14U, 17U}) {
         analysed.insert(kOfEnterprise + number);
     }
-    IpfixRecord got = pair.round_trip(record);
+    DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == analysed);
     const std::vector<std::uint64_t> counts{1, 2, 3, 5'000'000'000, 4, 5, 7, 6};
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -271,7 +272,7 @@ TEST_CASE("Record elements: flags of analysed TCP give way to those of tcp-count
     record.core.key.protocol = 6;
     record.group<TcpCountsGroup>(pair.layout.at<TcpCountsGroup>()).syn = 70'000;
     record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>()).syn = 65'535;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(218) == 70'000);
     CHECK(got.values.at(218).size() == 4);
 }
@@ -290,7 +291,7 @@ TEST_CASE("Record elements: flags that tcp-counts does not have come from analys
     auto& tcp = record.group<TcpAnalysisGroup>(pair.layout.at<TcpAnalysisGroup>());
     tcp.syn = 3;
     tcp.rst = 4;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(got.number(218) == 3);
     CHECK(got.number(220) == 2);
 }
@@ -299,7 +300,7 @@ TEST_CASE("Record elements: fragment flags are one octet", "[export][unit]") {
     EncoderPair pair(groups_of<FragmentsGroup>());
     Record record = record_of(1);
     record.group<FragmentsGroup>(pair.layout.at<FragmentsGroup>()).fragment_flags = 0x60;
-    const IpfixRecord got = pair.round_trip(record);
+    const DecodedRecord got = pair.round_trip(record);
     CHECK(beside_default(got) == Elements{197});
     CHECK(got.values.at(197) == octets({0x60}));
 }
@@ -312,7 +313,7 @@ TEST_CASE("Record elements: with all groups, every shape has its template and it
         CAPTURE(index);
         const RecordShape shape = shape_at(index, pair.layout);
         const auto number = static_cast<std::uint16_t>(index);
-        const IpfixRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
+        const DecodedRecord got = pair.round_trip(record_of_shape(shape, pair.layout, number));
         CHECK(got.template_id == 256 + index);
         CHECK(elements_of(got) == expected_elements(shape));
         CHECK(got.number(7) == index);
@@ -374,7 +375,7 @@ TEST_CASE("elements: chosen alone, they come without the rest of their group", "
             record.group<ReverseGroup>(pair.layout.reverse_at).packets = 1;
             record.group<TcpCountsGroup>(pair.layout.back_at<TcpCountsGroup>()) = {.rst = 6};
         }
-        const IpfixRecord got = pair.round_trip(record);
+        const DecodedRecord got = pair.round_trip(record);
         CHECK(got.number(220) == 5);
         CHECK_FALSE(got.has(218));
         CHECK(got.has(25));

@@ -106,7 +106,7 @@ private:
         IpfixMessage heard = decoder.decode(message.octets);
         CHECK(message.octets.size() <= kLimit);
         CHECK(heard.records.size() == message.data_records);
-        for (const IpfixRecord& record : heard.records) {
+        for (const DecodedRecord& record : heard.records) {
             if (record.is_option && record.has(kTemplateNameKey)) {
                 CHECK(decoder.scopes().at(record.template_id) == 1);
                 // A name comes behind its template.
@@ -230,7 +230,7 @@ TEST_CASE("TemplateScheduler: names go with the types of enterprises' elements",
         Session session(two_layouts(), collector, options);
         session.send_ahead();
         for (const auto& [id, fields] : session.decoder.templates()) {
-            for (const tributary::test::IpfixField& field : fields) {
+            for (const DecodedField& field : fields) {
                 CHECK((field.enterprise != kCert || !session.names.empty()));
             }
         }
@@ -270,7 +270,7 @@ TEST_CASE("TemplateScheduler: the longest name fits the shortest message", "[exp
         message.data_records = ahead->records;
         format.stamp(message, {});
         REQUIRE(message.octets.size() <= kShortest);
-        for (const IpfixRecord& record : decoder.decode(message.octets).records) {
+        for (const DecodedRecord& record : decoder.decode(message.octets).records) {
             names += record.has(kTemplateNameKey) &&
                              record.text(kTemplateNameKey) == metering.further[0].name
                          ? 1

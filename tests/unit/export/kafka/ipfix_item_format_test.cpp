@@ -12,6 +12,7 @@
 #include "export/export_error.hpp"
 #include "export/record_items.hpp"
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 #include "tests/support/protobuf_fields.hpp"
 
 using namespace tributary;
@@ -56,10 +57,6 @@ struct Topic {
     OutgoingMessage message;
 };
 
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
-
 /// Reads a message by a decoder that has heard nothing, and that expects number 0.
 IpfixMessage read_alone(std::span<const std::byte> message) {
     constexpr std::ptrdiff_t kSequenceAt = 8;  // RFC 7011 §3.1
@@ -97,7 +94,7 @@ std::vector<std::uint64_t> read_all(const OutgoingMessage& message,
         std::uint32_t& sequence = next[text_of(item->key)];
         CHECK(read.sequence == sequence);
         sequence += static_cast<std::uint32_t>(read.records.size());
-        for (const IpfixRecord& record : read.records) {
+        for (const DecodedRecord& record : read.records) {
             ports.push_back(record.number(kSourcePort));
         }
     }
@@ -155,7 +152,7 @@ TEST_CASE("IpfixItemFormat: a lane has the hash that its key names, and its reco
     while (const auto item = items.next()) {
         CHECK(std::stoul(text_of(item->key), nullptr, 16) == item->hash);
         const IpfixMessage read = read_alone(item->value);
-        for (const IpfixRecord& record : read.records) {
+        for (const DecodedRecord& record : read.records) {
             const std::uint64_t port = record.number(kSourcePort);
             CHECK(lane_of.emplace(port, item->hash).first->second == item->hash);
             constexpr std::uint32_t kFlowEndMilliseconds = 153;

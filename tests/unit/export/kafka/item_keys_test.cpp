@@ -22,6 +22,7 @@
 #include "export/messages/record_format.hpp"
 #include "tests/support/added_table.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -32,14 +33,11 @@ std::span<const std::byte> octets_of_text(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
-
 /// JSON records for a topic whose key is an element.
-struct Topic {
-    explicit Topic(const std::string& element, FlowDirection cache = FlowDirection::uniflow,
-                   std::optional<FlowDirection> direction = {}, ItemValue form = ItemValue::bare) {
+struct KeyedTopic {
+    explicit KeyedTopic(const std::string& element, FlowDirection cache = FlowDirection::uniflow,
+                        std::optional<FlowDirection> direction = {},
+                        ItemValue form = ItemValue::bare) {
         metering.layout = RecordLayout::of({}, cache);
         CollectorOptions collector;
         collector.transport = TransportKind::kafka;
@@ -103,7 +101,7 @@ TEST_CASE("murmur2: the known answers of Kafka and of librdkafka", "[export][uni
 
 TEST_CASE("ItemFraming: key FIELD is the element's text, its partition that of murmur2",
           "[export][unit]") {
-    Topic topic("sourceIPAddress");
+    KeyedTopic topic("sourceIPAddress");
     for (std::uint16_t number = 0; number < 200; ++number) {
         const std::vector<RecordItem> items = topic.put(record_of(number, number % 2 == 0 ? 4 : 6));
         REQUIRE(items.size() == 1);
@@ -125,7 +123,7 @@ TEST_CASE("ItemFraming: key FIELD is the element's text, its partition that of m
 
 TEST_CASE("ItemFraming: a record without the element has no key, and goes by its flow's number",
           "[export][unit]") {
-    Topic topic("sourceIPv4Address");
+    KeyedTopic topic("sourceIPv4Address");
     const Record record = record_of(7, 6);
     const std::vector<RecordItem> items = topic.put(record);
     REQUIRE(items.size() == 1);
@@ -136,7 +134,7 @@ TEST_CASE("ItemFraming: a record without the element has no key, and goes by its
 
 TEST_CASE("ItemFraming: the two uniflows of a biflow each have their own value as key",
           "[export][unit]") {
-    Topic topic("sourceIPv4Address", FlowDirection::biflow, FlowDirection::uniflow);
+    KeyedTopic topic("sourceIPv4Address", FlowDirection::biflow, FlowDirection::uniflow);
     Record record = record_of(7);
     auto& reverse = record.group<ReverseGroup>(topic.metering.layout.reverse_at);
     reverse.packets = 3;
@@ -146,7 +144,7 @@ TEST_CASE("ItemFraming: the two uniflows of a biflow each have their own value a
     CHECK(text_of(items[1].key) == "198.0.0.2");
     CHECK(items[0].tally.records == 1);
     CHECK(items[1].tally.records == 0);
-    Topic whole("sourceIPv4Address", FlowDirection::biflow);
+    KeyedTopic whole("sourceIPv4Address", FlowDirection::biflow);
     const std::vector<RecordItem> biflow = whole.put(record);
     REQUIRE(biflow.size() == 1);
     CHECK(text_of(biflow[0].key) == "192.0.0.1");
@@ -154,7 +152,7 @@ TEST_CASE("ItemFraming: the two uniflows of a biflow each have their own value a
 
 TEST_CASE("ItemFraming: a key of any length, with values that have their length in front",
           "[export][unit]") {
-    Topic topic("sourceIPAddress", FlowDirection::uniflow, {}, ItemValue::delimited);
+    KeyedTopic topic("sourceIPAddress", FlowDirection::uniflow, {}, ItemValue::delimited);
     for (const std::uint8_t version : {std::uint8_t{4}, std::uint8_t{6}}) {
         const std::vector<RecordItem> items = topic.put(record_of(7, version));
         REQUIRE(items.size() == 1);

@@ -19,7 +19,7 @@ using tributary::test::Listed;
 
 namespace {
 
-std::string fault_of(const std::string& fields) {
+std::string fault_of_fields(const std::string& fields) {
     try {
         static_cast<void>(parse_group_fields(fields));
     } catch (const GroupFieldError& error) {
@@ -122,15 +122,17 @@ TEST_CASE("list_flows: CSV, has the same columns for every flow", "[export][unit
 
 TEST_CASE("parse_group_fields: an unknown field, is reported", "[export][unit]") {
     CHECK(parse_group_fields("src-net/8/32,dst-port").size() == 2);
-    CHECK(fault_of("host").starts_with("--by: 'host': no field to group by; there are src-host, "));
-    CHECK(fault_of("src-net") == "--by: 'src-net': a prefix length is missing, as in src-net/24");
-    CHECK(fault_of("src-host/24") ==
+    CHECK(fault_of_fields("host").starts_with(
+        "--by: 'host': no field to group by; there are src-host, "));
+    CHECK(fault_of_fields("src-net") ==
+          "--by: 'src-net': a prefix length is missing, as in src-net/24");
+    CHECK(fault_of_fields("src-host/24") ==
           "--by: 'src-host/24': only src-net and dst-net have a prefix length");
-    CHECK(fault_of("src-net/33") ==
+    CHECK(fault_of_fields("src-net/33") ==
           "--by: 'src-net/33': expected a prefix length up to 32, as in "
           "src-net/24 or src-net/24/48");
-    CHECK_FALSE(fault_of("src-net/24/129").empty());
-    CHECK(fault_of("proto,proto") == "--by: 'proto': it is there twice");
-    CHECK_FALSE(fault_of("").empty());
-    CHECK_FALSE(fault_of("proto,").empty());
+    CHECK_FALSE(fault_of_fields("src-net/24/129").empty());
+    CHECK(fault_of_fields("proto,proto") == "--by: 'proto': it is there twice");
+    CHECK_FALSE(fault_of_fields("").empty());
+    CHECK_FALSE(fault_of_fields("proto,").empty());
 }

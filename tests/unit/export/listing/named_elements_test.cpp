@@ -25,7 +25,7 @@ using tributary::test::template_record;
 namespace {
 
 constexpr std::uint32_t kEnterprise = 12'345;
-constexpr std::uint16_t kTypes = 400;
+constexpr std::uint16_t kNamedTypes = 400;
 
 /// An element of the enterprise, with its type by RFC 5610 and a value.
 struct Described {
@@ -51,8 +51,8 @@ IpfixBytes described(const std::vector<Described>& elements) {
         ++number;
     }
     return IpfixBytes()
-        .set(3, template_record(kTypes, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2))
-        .set(kTypes, types)
+        .set(3, template_record(kNamedTypes, {{346, 4}, {303, 2}, {339, 1}, {341, 65535}}, 2))
+        .set(kNamedTypes, types)
         .set(2, template_record(256, fields))
         .set(256, values);
 }
@@ -79,7 +79,7 @@ std::string fault(const std::string& filter, const std::vector<Described>& eleme
     return listed.result.message;
 }
 
-std::string fault_of(const std::string& filter) {
+std::string fault_of_named(const std::string& filter) {
     try {
         const FlowFilter parsed(filter);
     } catch (const FilterError& error) {
@@ -247,16 +247,19 @@ TEST_CASE("FlowFilter: names of elements, and what is none", "[export][unit]") {
         CHECK_FALSE(is_element_name(name));
     }
     // A comparison has to follow; words of pcap filters and of other tools stay what they are.
-    CHECK(fault_of("dnsTransactionId 5").starts_with("filter, column 1: expected a condition"));
-    CHECK(fault_of("bytes > 5").ends_with("did you mean 'octets'?"));
-    CHECK(fault_of("len > 5") == "filter, column 1: 'len' is of packets; flows do not tell it");
-    CHECK(fault_of("tcp and and == 5").starts_with("filter, column 9: expected a condition"));
-    CHECK(fault_of("src name == 5") ==
+    CHECK(
+        fault_of_named("dnsTransactionId 5").starts_with("filter, column 1: expected a condition"));
+    CHECK(fault_of_named("bytes > 5").ends_with("did you mean 'octets'?"));
+    CHECK(fault_of_named("len > 5") ==
+          "filter, column 1: 'len' is of packets; flows do not tell it");
+    CHECK(fault_of_named("tcp and and == 5").starts_with("filter, column 9: expected a condition"));
+    CHECK(fault_of_named("src name == 5") ==
           "filter, column 5: expected 'host', 'net' or 'port', found 'name'");
-    CHECK(fault_of("name ==") ==
+    CHECK(fault_of_named("name ==") ==
           "filter, column 8: expected a value to compare with, found the end");
-    CHECK(fault_of("name == )") == "filter, column 9: expected a value to compare with, found ')'");
-    CHECK(fault_of("name == == 5") ==
+    CHECK(fault_of_named("name == )") ==
+          "filter, column 9: expected a value to compare with, found ')'");
+    CHECK(fault_of_named("name == == 5") ==
           "filter, column 9: expected a value to compare with, found '=='");
-    CHECK(fault_of("octets > 5 and port > 53").empty());
+    CHECK(fault_of_named("octets > 5 and port > 53").empty());
 }

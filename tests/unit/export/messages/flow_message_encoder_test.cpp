@@ -15,6 +15,7 @@
 #include "export/messages/flow_message_fields.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/encoder_pair.hpp"
+#include "tests/support/octets.hpp"
 #include "tests/support/protobuf_fields.hpp"
 
 using namespace tributary;
@@ -25,15 +26,15 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr std::byte kUntouched{0xEE};
-const StreamIdentity identity{.probe_name = "p1",
-                              .probe_address = "192.0.2.1",
-                              .observation_domain = 42,
-                              .stream = 0x0807060504030201};
+const StreamIdentity kProbeIdentity{.probe_name = "p1",
+                                    .probe_address = "192.0.2.1",
+                                    .observation_domain = 42,
+                                    .stream = 0x0807060504030201};
 
 /// An encoder of records of one layout.
 struct Encoded {
     explicit Encoded(const RecordLayout& layout = {}, const MeteringProcess& metering = {},
-                     const ExportOptions& options = {}, const StreamIdentity& of = identity)
+                     const ExportOptions& options = {}, const StreamIdentity& of = kProbeIdentity)
         : encoder(of, options, metering, std::array{layout}) {}
 
     Octets octets(const Record& record, std::uint64_t sequence = 300) {
@@ -100,7 +101,7 @@ TEST_CASE("FlowMessage: IPv6, addresses of 16 octets, tags, MAC addresses, ICMP,
           "[export][unit]") {
     const RecordLayout layout =
         RecordLayout::of(groups_of<Layer2Group, FlowLabelGroup, FragmentsGroup>());
-    StreamIdentity other = identity;
+    StreamIdentity other = kProbeIdentity;
     other.probe_address = "2001:db8::1";
     Encoded encoded(layout, {}, {}, other);
     Record record = record_of(1, 6);
@@ -251,10 +252,10 @@ TEST_CASE("FlowMessage: numbers beyond 32 bits are whole in the field of ours", 
 
 TEST_CASE("FlowMessage: the stream and the number of a message are read again", "[export][unit]") {
     Encoded encoded;
-    CHECK(encoded.encoder.stream() == identity.stream);
+    CHECK(encoded.encoder.stream() == kProbeIdentity.stream);
     for (const std::uint64_t sequence : {std::uint64_t{0}, std::uint64_t{300}, ~std::uint64_t{0}}) {
         const Octets message = encoded.octets(record_of(1), sequence);
-        CHECK(encoded.encoder.number_of(message) == RecordNumber{identity.stream, sequence});
+        CHECK(encoded.encoder.number_of(message) == RecordNumber{kProbeIdentity.stream, sequence});
         // The number is not in the first octets.
         CHECK_FALSE(encoded.encoder.number_of(std::span(message).first(8)));
     }
@@ -295,10 +296,10 @@ TEST_CASE("FlowMessage: a key without addresses and ports leaves them out", "[ex
 TEST_CASE("FlowMessage: biflows, and a probe that cannot be told, are refused", "[export][unit]") {
     const RecordLayout biflows = RecordLayout::of({}, FlowDirection::biflow);
     CHECK_THROWS_AS(Encoded(biflows), ExportError);
-    StreamIdentity wrong = identity;
+    StreamIdentity wrong = kProbeIdentity;
     wrong.probe_address = "probe.example.org";
     CHECK_THROWS_AS(Encoded({}, {}, {}, wrong), ExportError);
-    wrong = identity;
+    wrong = kProbeIdentity;
     wrong.probe_name = std::string(256, 'x');
     CHECK_THROWS_AS(Encoded({}, {}, {}, wrong), ExportError);
     for (const char* const name :
@@ -306,7 +307,7 @@ TEST_CASE("FlowMessage: biflows, and a probe that cannot be told, are refused", 
         wrong.probe_name = name;
         CHECK_THROWS_AS(Encoded({}, {}, {}, wrong), ExportError);
     }
-    StreamIdentity good = identity;
+    StreamIdentity good = kProbeIdentity;
     good.probe_name = "K\xC3\xB6ln \xE2\x82\xAC \xF0\x9F\x98\x80";
     CHECK(test::octets_of(Encoded({}, {}, {}, good).fields(record_of(1)), 600).size() == 14);
     good.probe_name = std::string(255, 'x');

@@ -4,23 +4,15 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <initializer_list>
-#include <vector>
+
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
+using namespace tributary::test;
 
 namespace {
 
-using Octets = std::vector<std::byte>;
 using Wire = ProtobufWireType;
-
-Octets octets(std::initializer_list<int> values) {
-    Octets made;
-    for (const int value : values) {
-        made.push_back(static_cast<std::byte>(value));
-    }
-    return made;
-}
 
 /// What `write` writes; the octet behind the slack must stay as it is.
 template <class Write>

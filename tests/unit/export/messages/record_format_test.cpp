@@ -13,6 +13,7 @@
 
 #include "export/export_error.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/octets.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -73,13 +74,7 @@ RecordFormatParts lines(std::size_t octets = 40, std::string header = {}) {
             .header = std::move(header)};
 }
 
-std::string text_of(const OutgoingMessage& message) {
-    return {reinterpret_cast<const char*>(message.octets.data()), message.octets.size()};
-}
-
-std::string text_of(MessageView octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
+std::string text_of(const OutgoingMessage& message) { return test::text_of(message.octets); }
 
 MessageView octets_of_text(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));

@@ -54,7 +54,7 @@ TEST_CASE("TemplatesAhead: a message is read by a decoder that has heard nothing
         const IpfixMessage read = fresh.decode(whole);
         CHECK(read.records.size() == mixed.records);
         std::set<std::uint16_t> ids;
-        for (const IpfixRecord& record : read.records) {
+        for (const DecodedRecord& record : read.records) {
             ids.insert(record.template_id);
         }
         CHECK(read.templates == ids.size());  // each once, and no others

@@ -17,6 +17,7 @@
 #include "export/spool/spool_frame.hpp"
 #include "export/spool/spool_queue.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/from_to.hpp"
 #include "tests/support/small_spool.hpp"
 
 using namespace tributary;
@@ -91,14 +92,6 @@ OutgoingMessage numbered_message(std::uint64_t stream, const std::vector<std::ui
     message.data_records = static_cast<std::uint32_t>(numbers.size());
     message.latest_end = Timestamp{std::chrono::seconds{1'600'000'000}};
     return message;
-}
-
-std::vector<std::uint64_t> from_to(std::uint64_t first, std::uint64_t end) {
-    std::vector<std::uint64_t> numbers;
-    for (; first < end; ++first) {
-        numbers.push_back(first);
-    }
-    return numbers;
 }
 
 using Numbers = std::set<std::pair<std::uint64_t, std::uint64_t>>;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "export/spool/unusable_records.hpp"
+#include "tests/support/from_to.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace tributary;
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kFingerprint = 7;
+constexpr std::uint64_t kIpfixFingerprint = 7;
 constexpr std::size_t kEntries = 3;
 constexpr std::size_t kNineMessages = 10'000;  ///< and a bit less in a file
 
@@ -32,7 +33,7 @@ void put_be16(std::vector<std::byte>& octets, std::size_t at, std::size_t value)
 
 /// An IPFIX message of 1000 octets with one data set, which `number` identifies, and three
 /// records.
-OutgoingMessage message_of(std::uint64_t number) {
+OutgoingMessage ipfix_message_of(std::uint64_t number) {
     constexpr std::size_t kOctets = 1000;
     constexpr std::size_t kHeader = 16;
     OutgoingMessage message;
@@ -51,7 +52,7 @@ OutgoingMessage message_of(std::uint64_t number) {
 
 struct SpoolIn {
     explicit SpoolIn(const TemporaryDirectory& directory, std::uint64_t max_octets = 1U << 23U,
-                     std::uint64_t fingerprint = kFingerprint)
+                     std::uint64_t fingerprint = kIpfixFingerprint)
         : spool({.directory = directory.path(), .max_octets = max_octets},
                 {.fingerprint = fingerprint}) {
         spool.adopt();
@@ -59,7 +60,7 @@ struct SpoolIn {
 
     void append(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t number = first; number < end; ++number) {
-            OutgoingMessage message = message_of(number);
+            OutgoingMessage message = ipfix_message_of(number);
             REQUIRE(spool.append(message, false));
         }
     }
@@ -74,7 +75,7 @@ struct SpoolIn {
             CHECK(message->octets.size() == 1000);
             CHECK(message->data_records == kEntries);
             CHECK(message->entries.size() + message->inherited.records == kEntries);
-            CHECK(message->latest_end == message_of(0).latest_end);
+            CHECK(message->latest_end == ipfix_message_of(0).latest_end);
             numbers.push_back(std::to_integer<std::uint64_t>(message->octets.back()));
             taken.push_back(*message->place);
         }
@@ -102,14 +103,6 @@ struct SpoolIn {
     Spool spool;
     std::vector<SpoolPlace> taken;
 };
-
-std::vector<std::uint64_t> from_to(std::uint64_t first, std::uint64_t end) {
-    std::vector<std::uint64_t> numbers;
-    for (; first < end; ++first) {
-        numbers.push_back(first);
-    }
-    return numbers;
-}
 
 std::vector<fs::path> files_in(const TemporaryDirectory& directory) {
     std::vector<fs::path> files;
@@ -156,7 +149,7 @@ TEST_CASE("Spool: a message that stays in memory is not taken, but inherited", "
     const TemporaryDirectory directory;
     {
         SpoolIn in(directory);
-        OutgoingMessage message = message_of(0);
+        OutgoingMessage message = ipfix_message_of(0);
         REQUIRE(in.spool.append(message, true));
         CHECK(message.place.has_value());
         in.append(1, 2);
@@ -190,7 +183,7 @@ TEST_CASE("Spool: when it is full, its oldest file goes", "[export][unit]") {
     const TemporaryDirectory directory;
     SpoolIn in(directory, kNineMessages * Spool::kFiles);
     std::uint64_t number = 0;
-    while (in.spool.has_room_for(message_of(number)) && number < 10'000) {
+    while (in.spool.has_room_for(ipfix_message_of(number)) && number < 10'000) {
         in.append(number, number + 1);
         ++number;
     }
@@ -203,7 +196,7 @@ TEST_CASE("Spool: when it is full, its oldest file goes", "[export][unit]") {
     CHECK(lost.front().entries.front().number == 4 * kEntries);  // what was taken is not lost
     CHECK_FALSE(in.spool.has(in.taken.front()));
     in.all_done();  // of a file that is not there any more
-    CHECK(in.spool.has_room_for(message_of(number)));
+    CHECK(in.spool.has_room_for(ipfix_message_of(number)));
     CHECK(in.take(1) == from_to(9, 10));
 }
 
@@ -213,7 +206,7 @@ TEST_CASE("Spool: messages for other templates are given up by count", "[export]
         SpoolIn in(directory);
         in.append(0, 5);
     }
-    SpoolIn next(directory, 1U << 23U, kFingerprint + 1);
+    SpoolIn next(directory, 1U << 23U, kIpfixFingerprint + 1);
     CHECK_FALSE(next.spool.has_untaken());
     CHECK(next.accounts(&Spool::drop_unusable).size() == 5);
     CHECK(files_in(directory).empty());
@@ -225,20 +218,20 @@ TEST_CASE("unusable_records: records that a start would lose are counted, and st
     const auto records = [&](std::uint64_t fingerprint) {
         return unusable_records(directory.path(), {.fingerprint = fingerprint});
     };
-    CHECK(records(kFingerprint) == 0);
-    CHECK(unusable_records(directory.path() + "/none", {.fingerprint = kFingerprint}) == 0);
+    CHECK(records(kIpfixFingerprint) == 0);
+    CHECK(unusable_records(directory.path() + "/none", {.fingerprint = kIpfixFingerprint}) == 0);
     std::ofstream(directory.path() + "/00000000000000000001.spool") << "no spool";
     {
         SpoolIn in(directory);
         in.append(0, 5);
-        CHECK(records(kFingerprint) == 0);
-        CHECK(records(kFingerprint + 1) == 5 * kEntries);  // also while the spool is in use
+        CHECK(records(kIpfixFingerprint) == 0);
+        CHECK(records(kIpfixFingerprint + 1) == 5 * kEntries);  // also while the spool is in use
     }
     SpoolIn next(directory);
     REQUIRE(next.take(2).size() == 2);
     for (int again = 0; again < 2; ++again) {
-        CHECK(records(kFingerprint) == 0);
-        CHECK(records(kFingerprint + 1) > 0);
+        CHECK(records(kIpfixFingerprint) == 0);
+        CHECK(records(kIpfixFingerprint + 1) > 0);
     }
     CHECK(next.take(5).size() == 3);
 }
@@ -333,7 +326,7 @@ TEST_CASE("Spool: a message that the disk refuses is not there", "[export][unit]
     REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
     const rlimit small{.rlim_cur = in.spool.octets() + 500, .rlim_max = old.rlim_max};
     REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-    OutgoingMessage message = message_of(10);
+    OutgoingMessage message = ipfix_message_of(10);
     CHECK_FALSE(in.spool.append(message, false));
     CHECK_FALSE(message.place.has_value());
     REQUIRE(::setrlimit(RLIMIT_FSIZE, &old) == 0);

@@ -9,14 +9,14 @@ using namespace tributary;
 
 namespace {
 
-const std::vector<OwnField> kOwn{
+const std::vector<OwnField> kReferredFields{
     {.name = "dnsTransactionId", .octets = 2, .as = OwnFieldType::unsigned16},
     {.name = "word", .octets = 8, .as = OwnFieldType::string},
     {.name = "peer", .octets = 4, .as = OwnFieldType::ipv4_address},
 };
 
 template <class Read>
-std::string fault_of(Read read) {
+std::string fault_of_reading(Read read) {
     try {
         static_cast<void>(read());
     } catch (const TableError& error) {
@@ -25,36 +25,37 @@ std::string fault_of(Read read) {
     return "good";
 }
 std::string key_fault(const std::string& entry) {
-    return fault_of([&entry] { return read_reference(entry, kOwn); });
+    return fault_of_reading([&entry] { return read_reference(entry, kReferredFields); });
 }
 std::string value_fault(const std::string& entry) {
-    return fault_of([&entry] { return read_value(entry, kOwn); });
+    return fault_of_reading([&entry] { return read_value(entry, kReferredFields); });
 }
 
 }  // namespace
 
 TEST_CASE("read_reference: fields of the catalogue and of the user's own, in each form",
           "[flowcache][table][unit]") {
-    FieldReference read = read_reference(" ipTTL ", kOwn);
+    FieldReference read = read_reference(" ipTTL ", kReferredFields);
     CHECK(read.field == find_packet_field("ipTTL"));
     CHECK(read.own == nullptr);
     CHECK_FALSE(read.has_prefix);
     CHECK(read.interval == 1);
     CHECK(read.is_numeric());
-    read = read_reference("destinationAddress/0/128", kOwn);
+    read = read_reference("destinationAddress/0/128", kReferredFields);
     CHECK(read.name() == "destinationAddress");
     CHECK(read.has_prefix);
     CHECK(read.prefix == AddressPrefix{0, 128});
     CHECK_FALSE(read.is_numeric());
-    CHECK(read_reference("sourceAddress", kOwn).prefix == AddressPrefix{32, 128});
-    CHECK(read_reference("tunnelSourceAddress/8/16", kOwn).prefix == AddressPrefix{8, 16});
-    CHECK(read_reference("observationTimeSeconds/86400", kOwn).interval == 86'400);
-    read = read_reference("word", kOwn);
+    CHECK(read_reference("sourceAddress", kReferredFields).prefix == AddressPrefix{32, 128});
+    CHECK(read_reference("tunnelSourceAddress/8/16", kReferredFields).prefix ==
+          AddressPrefix{8, 16});
+    CHECK(read_reference("observationTimeSeconds/86400", kReferredFields).interval == 86'400);
+    read = read_reference("word", kReferredFields);
     CHECK(read.field == nullptr);
-    CHECK(read.own == &kOwn[1]);
+    CHECK(read.own == &kReferredFields[1]);
     CHECK(read.own_index == 1);
     CHECK_FALSE(read.is_numeric());
-    CHECK(read_reference("dnsTransactionId", kOwn).is_numeric());
+    CHECK(read_reference("dnsTransactionId", kReferredFields).is_numeric());
 }
 
 TEST_CASE("read_value: each function, and what each record has", "[flowcache][table][unit]") {
@@ -66,14 +67,15 @@ TEST_CASE("read_value: each function, and what each record has", "[flowcache][ta
                                          {"last", V::last},
                                          {"or", V::bits},
                                          {"distinct", V::distinct}}) {
-        const ValueReference value = read_value(std::string(word) + "( ipTTL )", kOwn);
+        const ValueReference value = read_value(std::string(word) + "( ipTTL )", kReferredFields);
         CHECK(value.function == function);
         CHECK(value.field.name() == "ipTTL");
         CHECK(name_of(function) == word);
     }
-    CHECK(read_value("distinct(sourceAddress/24/56)", kOwn).field.prefix == AddressPrefix{24, 56});
-    CHECK(read_value("octetDeltaCount", kOwn).function == V::none);
-    CHECK(read_value(" packetDeltaCount", kOwn).function == V::none);
+    CHECK(read_value("distinct(sourceAddress/24/56)", kReferredFields).field.prefix ==
+          AddressPrefix{24, 56});
+    CHECK(read_value("octetDeltaCount", kReferredFields).function == V::none);
+    CHECK(read_value(" packetDeltaCount", kReferredFields).function == V::none);
 }
 
 TEST_CASE("read_reference: an unknown field, is refused, with a near name",

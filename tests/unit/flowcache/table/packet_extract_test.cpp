@@ -25,7 +25,7 @@ namespace {
 using Octets = std::vector<std::byte>;
 constexpr ParseOptions kParse{.tunnel = TunnelMode::inner};
 
-const std::vector<OwnField> kOwn{
+const std::vector<OwnField> kExtractedFields{
     {.name = "number", .from = OwnFieldBase::payload, .octets = 2, .as = OwnFieldType::unsigned16},
     {.name = "word",
      .from = OwnFieldBase::l4,
@@ -96,7 +96,7 @@ TableDeclaration random_declaration(std::mt19937& random) {
         const bool is_time = field.source == FieldSource::time;
         names.push_back(std::string(field.name) + (is_time ? "/60" : ""));
     }
-    for (const OwnField& own : kOwn) {
+    for (const OwnField& own : kExtractedFields) {
         names.push_back(own.name);
     }
     for (std::size_t count = 1 + random() % 6; count > 0; --count) {
@@ -114,7 +114,8 @@ TableDeclaration random_declaration(std::mt19937& random) {
 std::unique_ptr<CompiledTable> compiled(const TableDeclaration& declaration, TablePackets packets) {
     try {
         return std::make_unique<CompiledTable>(
-            declaration, kOwn, TableUse{.parse = kParse, .seed = 77, .packets = packets});
+            declaration, kExtractedFields,
+            TableUse{.parse = kParse, .seed = 77, .packets = packets});
     } catch (const TableError&) {
         return nullptr;
     }
@@ -137,9 +138,9 @@ struct Arrived {
 };
 
 /// The group of a record as a cache makes it.
-class Group {
+class AccountedGroup {
 public:
-    explicit Group(const CompiledTable& table) : table_(table) {
+    explicit AccountedGroup(const CompiledTable& table) : table_(table) {
         if (table.group() != nullptr) {
             octets_.resize(table.group()->octets);
         }
@@ -228,8 +229,8 @@ TEST_CASE("CompiledTable: from gathered packets, it makes the key and the group 
         with_values += declaration.values.empty() ? 0 : 1;
         CHECK(gathered->gathered_octets() % 8 == 0);
         CHECK(gathered->record_octets() == whole->record_octets());
-        Group direct(*whole);
-        Group from_ring(*gathered);
+        AccountedGroup direct(*whole);
+        AccountedGroup from_ring(*gathered);
         for (const Frame& frame : random_frames(random, 20)) {
             PacketView packet = frame.view();
             packet.seen_at = Timestamp{std::chrono::seconds{1 + random() % 1'000'000}};
