@@ -56,7 +56,7 @@ private:
     };
     struct Layout {
         RecordShapes shapes;
-        std::set<std::string> names{};  ///< "\"iana:octetDeltaCount\":", each once
+        std::set<std::string> names{};  ///< ",\"iana:octetDeltaCount\":", each once, in blocks
         std::vector<Shape> by_shape{};
         std::size_t most_octets = 0;    ///< of its members
         std::size_t record_octets = 0;  ///< of a data record
@@ -71,7 +71,8 @@ private:
     ExportOptions options_;
     Layouts layouts_;  ///< by table; nullptr: the place is free
     std::uint64_t stream_;
-    std::string identity_;           ///< of the stream, up to the sequence number
+    std::string identity_;           ///< of the stream, up to the sequence number, in blocks
+    std::size_t identity_octets_;    ///< without what fills the last block
     std::vector<std::byte> octets_;  ///< a data record
     std::size_t most_octets_{};
 };
