@@ -42,28 +42,49 @@ public:
           account_{.queue = queue_.name, .oldest = oldest_in(*queue_.ring)} {
         reader_.look_for(request.flows);
         if (!request.until) {
-            reader_.stop_at(queue_.ring->published());
+            stop_here();
         }
     }
 
     [[nodiscard]] const DumpQueue& queue() const noexcept { return queue_; }
-    /// The packet that is due; nullptr: there is none yet.
+    /// The packet that is due; nullptr: none was found yet.
     [[nodiscard]] const RecordedPacket* packet() const noexcept { return packet_; }
-    /// Finds the next one.
-    void advance() {
-        packet_ = nullptr;
-        while (packet_ == nullptr && find_in_group()) {
+    /// Looks for the packet that is due, in what is read at one time.
+    void look() {
+        if (packet_ != nullptr) {
+            return;
+        }
+        if (!has_more()) {
+            note_clock();
+            packets_ = reader_.read();
+            begin_ = 0;
+            is_at_end_ = packets_.empty();
+        }
+        while (packet_ == nullptr && has_more()) {
+            find_in_group();
         }
     }
-    /// Counts the packet that is due as written.
+    /// Whether all that the ring had was looked at, and no packet is due.
+    [[nodiscard]] bool is_at_end() const noexcept { return packet_ == nullptr && is_at_end_; }
+    /// Whether it has passed, before it was at the end, all packets up to this time; or may be
+    /// taken to have, since its clock stands still.
+    [[nodiscard]] bool has_passed(Timestamp time) const noexcept {
+        return clock_ >= time || still_for_ >= kPatience;
+    }
+    /// That the dump has waited for packets.
+    void note_pause(std::chrono::milliseconds time) noexcept { still_for_ += time; }
+    /// Nothing that comes from now on is wanted.
+    void stop_here() noexcept {
+        is_stopped_ = true;
+        reader_.stop_at(queue_.ring->published());
+    }
+    /// Counts the packet that is due as written, and is done with it.
     void count() noexcept {
         ++account_.matched;
         account_.octets += packet_->octets.size();
+        packet_ = nullptr;
     }
-    [[nodiscard]] bool has_ended() const noexcept {
-        return packet_ == nullptr && places_ == 0 && begin_ == packets_.size() &&
-               reader_.has_ended();
-    }
+    [[nodiscard]] bool has_ended() const noexcept { return is_at_end() && reader_.has_ended(); }
     [[nodiscard]] DumpAccount account() const {
         DumpAccount account = account_;
         account.read = reader_.packets();
@@ -72,22 +93,30 @@ public:
     }
 
 private:
-    /// Takes the next packet of the present group, or the next group. @return  false: nothing is
-    /// left to read now
-    bool find_in_group() {
+    /// Whether something of what was read is still to be looked at.
+    [[nodiscard]] bool has_more() const noexcept {
+        return places_ != 0 || begin_ != packets_.size();
+    }
+    /// Takes the next packet of the present group, or the next group.
+    void find_in_group() {
         if (places_ != 0) {
             packet_ = &group_[static_cast<std::size_t>(std::countr_zero(places_))];
             places_ &= places_ - 1;
-            return true;
-        }
-        if (begin_ == packets_.size()) {
-            packets_ = reader_.read();
-            begin_ = 0;
+            return;
         }
         group_ = packets_.subspan(begin_, std::min(kBurstPackets, packets_.size() - begin_));
         begin_ += group_.size();
         places_ = matching();
-        return !group_.empty();
+    }
+    /// Reads the queue's clock, before its ring is read. Once it is behind the span, so is what
+    /// comes from then on.
+    void note_clock() noexcept {
+        const Timestamp clock = queue_.ring->clock();
+        still_for_ = clock == clock_ ? still_for_ : std::chrono::milliseconds(0);
+        clock_ = clock;
+        if (!is_stopped_ && request_.until && clock > *request_.until) {
+            stop_here();
+        }
     }
     /// The packets of the group that are wanted.
     [[nodiscard]] PacketMask matching() const noexcept {
@@ -118,6 +147,10 @@ private:
     std::span<const RecordedPacket> group_;    ///< at most kBurstPackets, which were judged
     PacketMask places_ = 0;                    ///< in the group, of packets that are still to come
     const RecordedPacket* packet_ = nullptr;
+    bool is_at_end_ = false;
+    bool is_stopped_ = false;                 ///< the reader knows where it ends
+    Timestamp clock_ = kFirstTimestamp;       ///< the queue's, before its ring was read
+    std::chrono::milliseconds still_for_{0};  ///< since it changed, as far as the dump has waited
 };
 
 PacketDump::PacketDump(std::vector<DumpQueue> queues, DumpRequest request,
@@ -133,22 +166,31 @@ PacketDump::~PacketDump() = default;
 
 bool PacketDump::run() {
     begin_file();
-    for (Step made = Step::written; made != Step::ended; made = step()) {
+    if (!flush()) {  // a client that waits for the first packet learns that the dump runs
+        return false;
+    }
+    for (Step made = step(); made != Step::ended; made = step()) {
         const bool waits = made == Step::waits;
-        waited_ = waits ? waited_ + kPause : std::chrono::milliseconds(0);
         const bool is_due = waits || blocks_.octets().size() >= kFlushedAtATime;
         if (is_due && !flush()) {
             return false;
         }
-        if (is_due && !surroundings_.goes_on()) {
+        if ((is_due || made == Step::reads) && !surroundings_.goes_on()) {
             break;
         }
         if (waits) {
-            surroundings_.pause(kPause);
+            pause();
         }
     }
     end_file();
     return flush();
+}
+
+void PacketDump::pause() {
+    surroundings_.pause(kPause);
+    for (const auto& cursor : cursors_) {
+        cursor->note_pause(kPause);
+    }
 }
 
 void PacketDump::begin_file() {
@@ -166,19 +208,20 @@ void PacketDump::begin_file() {
 /// Writes one packet, if it is known which comes next.
 PacketDump::Step PacketDump::step() {
     Cursor* first = nullptr;
-    bool all_have_ended = true;
+    bool has_more = false;
     for (const auto& cursor : cursors_) {
-        if (cursor->packet() == nullptr) {
-            cursor->advance();
-        }
-        all_have_ended = all_have_ended && cursor->has_ended();
+        cursor->look();
+        has_more = has_more || (cursor->packet() == nullptr && !cursor->is_at_end());
         const bool is_earlier = cursor->packet() != nullptr &&
                                 (first == nullptr || cursor->packet()->metadata.seen_at <
                                                          first->packet()->metadata.seen_at);
         first = is_earlier ? cursor.get() : first;
     }
+    if (has_more) {
+        return Step::reads;
+    }
     if (first == nullptr) {
-        return all_have_ended || is_over() ? Step::ended : Step::waits;
+        return step_without_packet();
     }
     if (!can_go_first(*first)) {
         return Step::waits;
@@ -187,22 +230,29 @@ PacketDump::Step PacketDump::step() {
     return Step::written;
 }
 
+/// All rings were read to their end. A queue whose clock stands still ends when the host's clock is
+/// behind the span, or the queues have ended.
+PacketDump::Step PacketDump::step_without_packet() {
+    if (std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->has_ended(); })) {
+        return Step::ended;
+    }
+    const bool is_over = request_.until && (surroundings_.clock() > *request_.until + kPatience ||
+                                            surroundings_.have_queues_ended());
+    if (!is_over) {
+        return Step::waits;
+    }
+    for (const auto& cursor : cursors_) {
+        cursor->stop_here();
+    }
+    return Step::reads;
+}
+
 /// Whether no other queue can bring an earlier packet.
 bool PacketDump::can_go_first(const Cursor& first) const {
     const Timestamp time = first.packet()->metadata.seen_at;
-    return waited_ >= kPatience || std::ranges::all_of(cursors_, [&](const auto& cursor) {
-               return cursor->packet() != nullptr || cursor->has_ended() ||
-                      cursor->queue().ring->clock() >= time;
-           });
-}
-
-/// Whether the span has passed on the clocks of all queues, or would have, had they not been
-/// silent.
-bool PacketDump::is_over() const {
-    return request_.until && (surroundings_.clock() > *request_.until + kPatience ||
-                              std::ranges::all_of(cursors_, [this](const auto& cursor) {
-                                  return cursor->queue().ring->clock() > *request_.until;
-                              }));
+    return std::ranges::all_of(cursors_, [time](const auto& cursor) {
+        return cursor->packet() != nullptr || cursor->has_ended() || cursor->has_passed(time);
+    });
 }
 
 std::uint32_t PacketDump::interface_of(const Cursor& cursor) {
@@ -226,7 +276,6 @@ void PacketDump::add(Cursor& cursor) {
         {.queue = cursor.queue().number,
          .rss_hash = has_hash ? std::optional(packet.metadata.rss_hash) : std::nullopt});
     cursor.count();
-    cursor.advance();
 }
 
 void PacketDump::end_file() {

@@ -78,12 +78,14 @@ struct DumpSurroundings {
     ///
     /// @return  false: the client has closed its connection, or took nothing for too long
     std::function<bool(std::span<const std::byte>)> write;
-    std::function<Timestamp()> clock;  ///< the host's
+    std::function<Timestamp()> clock;  ///< the host's, as the queues count time
     /// Waits for more packets.
     std::function<void(std::chrono::milliseconds)> pause;
     /// @return  false: the client or the probe wants the dump to end now; the file is finished with
     ///          the packets written so far
     std::function<bool()> goes_on;
+    /// Whether the queues have ended, so that nothing comes into the rings any more.
+    std::function<bool()> have_queues_ended = [] { return false; };
 };
 
 /// Writes packets of several rings as one pcapng file, in the order of their times, while the rings
@@ -92,8 +94,8 @@ struct DumpSurroundings {
 /// Each packet has its queue and hash, and each interface, at the end, the accounts of its queues
 /// as a comment in JSON.
 ///
-/// While it follows the rings, a packet is written when no other queue can bring an earlier one:
-/// its clock has passed the packet's time, or it was silent for kPatience.
+/// A packet is written when no other queue can bring an earlier one: its clock had passed the
+/// packet's time before its ring was read to the end, or has stood still for kPatience.
 ///
 /// @thread  one, for its whole life
 class PacketDump {
@@ -120,25 +122,25 @@ private:
     /// The matching packets of one ring, one after the other.
     class Cursor;
 
-    /// What step() has done.
-    enum class Step : std::uint8_t { written, waits, ended };
+    /// What step() has done; `reads`: there is more in a ring, without a packet so far.
+    enum class Step : std::uint8_t { written, reads, waits, ended };
 
     void begin_file();
     [[nodiscard]] Step step();
+    [[nodiscard]] Step step_without_packet();
     [[nodiscard]] bool can_go_first(const Cursor& first) const;
+    void pause();
     void add(Cursor& cursor);
     void end_file();
     void add_account(const std::string& interface, std::uint32_t number, Timestamp now);
     [[nodiscard]] bool flush();
     [[nodiscard]] std::uint32_t interface_of(const Cursor& cursor);
-    [[nodiscard]] bool is_over() const;
 
     DumpRequest request_;
     DumpSurroundings surroundings_;
     std::vector<std::unique_ptr<Cursor>> cursors_;
     PcapngBlocks blocks_;
     std::map<std::pair<std::string, LinkType>, std::uint32_t> interfaces_;
-    std::chrono::milliseconds waited_{0};  ///< since a packet was written
 };
 
 }  // namespace tributary

@@ -123,11 +123,12 @@ public:
     }
     /// Shows readers what was appended, and the source's clock.
     void publish(Timestamp clock) noexcept {
-        clock_.store(clock.time_since_epoch().count(), std::memory_order_relaxed);
         mark_of(block_).set_times(earliest_, latest_);
-        // Release, for the acquire in published(): entries, marks and clock before it are whole.
+        // Release, for the acquire in published(): entries and marks before it are whole.
         published_.store(block_ * kBlockOctets + offset_, std::memory_order_release);
         numbered_.store(number_, std::memory_order_relaxed);
+        // Behind the packets, and released: who reads this clock, then sees them.
+        clock_.store(clock.time_since_epoch().count(), std::memory_order_release);
     }
 
     // Of readers
@@ -145,9 +146,10 @@ public:
     [[nodiscard]] std::uint64_t kept() const noexcept {
         return numbered_.load(std::memory_order_relaxed);
     }
-    /// The source's clock at the last publish().
+    /// The source's clock at the last publish(). What is read of the ring after this call has all
+    /// packets that were kept before that clock.
     [[nodiscard]] Timestamp clock() const noexcept {
-        return Timestamp(Timestamp::duration(clock_.load(std::memory_order_relaxed)));
+        return Timestamp(Timestamp::duration(clock_.load(std::memory_order_acquire)));
     }
     /// The oldest block that is not being overwritten.
     [[nodiscard]] std::uint64_t oldest_block() const noexcept {
@@ -173,12 +175,13 @@ public:
     }
     /// look_at() the oldest block with a packet; nothing: the ring is empty.
     [[nodiscard]] std::optional<BlockLook> oldest() const noexcept {
-        const std::uint64_t written = block_of(published());
-        for (std::uint64_t block = oldest_block(); block <= written; ++block) {
+        // The end is asked for anew each time: the ring may have turned since.
+        for (std::uint64_t block = oldest_block(); block <= block_of(published());) {
             const std::optional<BlockLook> look = look_at(block);
             if (look && look->earliest <= look->latest) {
                 return look;
             }
+            block = std::max(block + 1, oldest_block());
         }
         return std::nullopt;
     }

@@ -155,8 +155,7 @@ DumpRequest TriggerDumps::request_for(const Job& job, const TriggerOptions& opti
 void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     const TriggerOptions& options = trigger.armed.options;
     DumpRequest request = request_for(job, options);
-    const Timestamp until = job.event.at + options.after;
-    request.until = until;
+    request.until = job.event.at + options.after;
     std::unique_ptr<PacketFilter> filter;
     if (!job.asked.filter.empty()) {
         filter = std::make_unique<PacketFilter>(job.asked.filter, FilterLinks::ethernet);
@@ -184,22 +183,18 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     // The queues' clock, which is that of their packets' times, and goes on as the host's does.
     const Timestamp host_at_begin = clock_();
     const Timestamp now = latest_clock(rings_);
-    // At the end of the program nothing comes any more.
-    const auto clock = [&] {
-        return is_ending_.load(std::memory_order_acquire) ? until + std::chrono::hours(1)
-                                                          : now + (clock_() - host_at_begin);
-    };
     bool is_full = false;
     PacketDump dump(
         rings_, std::move(request),
         {.write = [&file](std::span<const std::byte> octets) { return file.write(octets); },
-         .clock = clock,
+         .clock = [&] { return now + (clock_() - host_at_begin); },
          .pause = [](auto time) { std::this_thread::sleep_for(time); },
          .goes_on =
              [&] {
                  is_full = !file.has_room();
                  return !is_full && has_time();
-             }});
+             },
+         .have_queues_ended = [this] { return is_ending_.load(std::memory_order_acquire); }});
     const bool is_written = dump.run();
     for (const DumpAccount& account : dump.accounts()) {
         file.count({.packets = account.matched,
