@@ -14,14 +14,14 @@ namespace tributary {
 
 namespace {
 
-/// Calls `use(id, element)` for each element of each group.
+/// Calls `use(id, element)` for each element of these groups.
 template <class Use>
-void for_each_element(Use use) {
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+void for_each_element(FieldGroups groups, Use use) {
+    groups.for_each([&use](FieldGroupId id) {
         for (const FieldElement& element : field_group(id).elements) {
             use(id, element);
         }
-    }
+    });
 }
 
 /// Lengths of outer addresses that the key of a declared table has in part. They are in no group
@@ -41,9 +41,9 @@ EnterpriseElement enterprise_element(FieldGroupId id, const FieldElement& elemen
 
 }  // namespace
 
-std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner) {
+std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner, FieldGroups groups) {
     std::vector<EnterpriseElement> found;
-    for_each_element([&](FieldGroupId id, const FieldElement& element) {
+    for_each_element(groups, [&](FieldGroupId id, const FieldElement& element) {
         if (element.owner == owner) {
             found.push_back(enterprise_element(id, element));
         }
@@ -60,7 +60,7 @@ std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept {
             found = enterprise_element(kFieldGroupId<TunnelGroup>, element);
         }
     }
-    for_each_element([&](FieldGroupId id, const FieldElement& element) {
+    for_each_element(present_groups(), [&](FieldGroupId id, const FieldElement& element) {
         if (element.owner == ElementOwner::tributary && element.number == number) {
             found = enterprise_element(id, element);
         }

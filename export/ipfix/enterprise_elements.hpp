@@ -32,12 +32,16 @@ struct EnterpriseElement {
     std::uint16_t octets;  ///< kVariableLength for strings
 };
 
-/// All elements of the groups that have this owner, in the order of their numbers. A number or type
-/// once used is never changed; docs/fields.md lists them for collectors.
+/// All elements of these groups that have this owner, in the order of their numbers. A number or
+/// type once used is never changed; docs/fields.md lists them for collectors.
 ///
-/// @param owner  not iana
-[[nodiscard]] std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner);
+/// @param owner   not iana
+/// @param groups  those of declared tables must not be removed meanwhile
+[[nodiscard]] std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner,
+                                                                 FieldGroups groups);
 
+/// Of present_groups(), none of which may be removed meanwhile.
+///
 /// @return  nothing when no element of tributary's own has this number
 [[nodiscard]] std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept;
 

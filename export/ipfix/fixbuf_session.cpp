@@ -72,15 +72,16 @@ fbInfoElement_t element_of(const char* name, std::uint32_t enterprise, std::uint
     return element;
 }
 
-/// @param enterprise  of tributary's own ones
-void add_enterprise_elements(fbInfoModel_t* model, std::uint32_t enterprise) {
-    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
-        fbInfoElement_t element =
-            element_of(own.element->name, enterprise, own.element->number, own.type, own.octets);
+void add_enterprise_elements(fbInfoModel_t* model, const FixbufSession::Settings& settings) {
+    for (const EnterpriseElement& own :
+         enterprise_elements(ElementOwner::tributary, settings.groups)) {
+        fbInfoElement_t element = element_of(own.element->name, settings.enterprise_number,
+                                             own.element->number, own.type, own.octets);
         element.flags |= FB_IE_F_REVERSIBLE;  // libfixbuf adds the reverse element
         fbInfoModelAddElement(model, &element);
     }
-    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+    for (const EnterpriseElement& ntops :
+         enterprise_elements(ElementOwner::ntop, settings.groups)) {
         const auto add = [&](const char* name, std::uint16_t number) {
             fbInfoElement_t element =
                 element_of(name, kNtopEnterprise, number, ntops.type, ntops.octets);
@@ -129,7 +130,7 @@ struct FixbufSession::Library {
 FixbufSession::FixbufSession(const Settings& settings, std::span<const WireTemplate> templates)
     : message_(settings.message_limit), library_(std::make_unique<Library>()) {
     check_sizes(templates);
-    add_enterprise_elements(library_->model.get(), settings.enterprise_number);
+    add_enterprise_elements(library_->model.get(), settings);
     library_->session = fbSessionAlloc(library_->model.get());
     fbSessionSetDomain(library_->session, settings.observation_domain);  // before any template
     for (const WireTemplate& each : templates) {

@@ -9,6 +9,7 @@
 
 #include "export/export_error.hpp"
 #include "export/message.hpp"
+#include "flowcache/fields/field_groups.hpp"
 
 namespace tributary {
 
@@ -53,6 +54,10 @@ public:
         std::uint32_t observation_domain{};
         std::uint32_t enterprise_number{};  ///< of tributary's own elements
         std::size_t message_limit{};        ///< octets that no message exceeds
+        /// Those whose elements the templates may have. Each session knows its own ones alone:
+        /// elements of two declared tables may have one name and different numbers, and one name
+        /// may be that of an element of IANA's in another table's templates.
+        FieldGroups groups = kEveryGroup;
     };
     struct Message {
         MessageView octets;       ///< valid until the next append(); empty: it has no record

@@ -15,10 +15,12 @@ namespace {
 
 constexpr std::size_t kMessageHeader = MessageBuilder::kMessageHeader;
 
-FixbufSession::Settings settings_of(const ExportOptions& options, std::size_t message_limit) {
+FixbufSession::Settings settings_of(const ExportOptions& options, const RecordLayout& layout,
+                                    std::size_t message_limit) {
     return {.observation_domain = options.observation_domain,
             .enterprise_number = options.enterprise_number,
-            .message_limit = message_limit};
+            .message_limit = message_limit,
+            .groups = layout.groups()};
 }
 
 /// @source  IANA's description of flowKeyIndicator: it defines the first 64 fields
@@ -53,7 +55,7 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
           make_templates(layout, options.timestamps, element_choice(options, table), first_id)),
       message_(options.observation_domain, message_limit) {
     check_sizes(message_limit);
-    encode_templates(settings_of(options, message_limit));
+    encode_templates(settings_of(options, layout, message_limit));
     fingerprint_ = make_fingerprint(options.observation_domain);
 }
 

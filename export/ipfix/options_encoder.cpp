@@ -336,9 +336,9 @@ void OptionsEncoder::append_types(Messages& out, const RecordLayout& layout, boo
                               std::uint32_t enterprise) {
         append_type(out, {.name = name, .number = number, .type = type, .enterprise = enterprise});
     };
-    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
+    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary, groups)) {
         const FieldElement& element = *own.element;
-        if (!groups.has(own.group) || !has_own_) {
+        if (!has_own_) {
             continue;
         }
         describe(element.name, element.number, own.type, enterprise_number_);
@@ -348,7 +348,7 @@ void OptionsEncoder::append_types(Messages& out, const RecordLayout& layout, boo
                      enterprise_number_);
         }
     }
-    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop, kEveryGroup)) {
         const FieldElement& element = *ntops.element;
         if (has_ntop) {
             describe(element.name, element.number, ntops.type, kNtopEnterprise);

@@ -21,7 +21,7 @@ int main() {
                  "        <name>tributary</name>\n"
                  "        <biflow mode=\"split\"/>\n"
                  "    </scope>\n";
-    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary)) {
+    for (const EnterpriseElement& own : enterprise_elements(ElementOwner::tributary, kEveryGroup)) {
         std::cout << "    <element>\n"
                      "        <id>"
                   << own.element->number

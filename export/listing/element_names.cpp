@@ -41,7 +41,8 @@ std::string name_of(const FieldElement& element, std::uint16_t number) {
 
 /// The name of the element of ntop's with this number; nullptr: there is none here.
 const char* ntop_name(std::uint16_t number) {
-    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop)) {
+    for (const EnterpriseElement& ntops :
+         enterprise_elements(ElementOwner::ntop, present_groups())) {
         if (ntops.element->number == number) {
             return ntops.element->name;
         }
@@ -123,7 +124,7 @@ bool ElementRegistry::has(std::string_view name) const {
     };
     const auto is_one_of = [&is_its](ElementOwner owner) {
         return std::ranges::any_of(
-            enterprise_elements(owner),
+            enterprise_elements(owner, present_groups()),
             [&is_its](const EnterpriseElement& each) { return is_its(*each.element); });
     };
     return fbInfoModelGetElementByName(model_->elements.get(), std::string(name).c_str()) !=

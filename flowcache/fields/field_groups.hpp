@@ -211,6 +211,14 @@ inline constexpr FieldGroups kEveryGroup = [] {
     }
     return set;
 }();
+/// Those, and the ones that were added and are there at present.
+[[nodiscard]] inline FieldGroups present_groups() noexcept {
+    FieldGroups set;
+    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+        set.set(id);
+    }
+    return set;
+}
 /// Those with a state.
 inline constexpr FieldGroups kGroupsWithState = [] {
     FieldGroups set;
