@@ -191,7 +191,8 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options,
     if (further != nullptr) {
         wanted_tables.set(further->tables);
         command.tables = {.further = further->tables,
-                          .sources = rings_of(parts_.queues, further->records)};
+                          .sources = rings_of(parts_.queues, further->records),
+                          .reason = further->reason};
         command.tables->further.resize(kTablePlaces);
     }
     if (!carry_out(command)) {

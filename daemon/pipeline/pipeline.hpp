@@ -64,6 +64,7 @@ public:
     struct FurtherTables {
         std::vector<FurtherTable> tables;    ///< as MeteringProcess::further
         std::vector<RecordSource*> records;  ///< as Parts::further_records
+        ChangeReason reason = ChangeReason::reload;
     };
 
     /// @errors  ExportError

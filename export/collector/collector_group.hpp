@@ -19,6 +19,12 @@
 
 namespace tributary {
 
+/// Why the options or tables of an export change.
+enum class ChangeReason : std::uint8_t {
+    reload,
+    end_of_table,  ///< the last record of a table has left; nothing else changes
+};
+
 /// The collectors of an export, and which of them gets which record. A record goes only to those
 /// that take its table (CollectorOptions::tables), the takers:
 ///
@@ -70,6 +76,7 @@ public:
     /// @param accounts  of options.collectors, in their order
     /// @param further   the further tables from now on, by place, with no fewer places than before;
     ///                  nullptr: they stay. A table that goes must not be here any more: holds()
+    /// @param reason    an `end_of_table` reads no TLS files anew, whatever has become of them
     /// @return  names of collectors that go on, and whose TLS files have changed: they were read
     ///          anew, and connections that begin from now on use them
     /// @errors  ExportError: nothing has changed. A file or spool in use by a collector can't be
@@ -81,7 +88,8 @@ public:
     ///          tables. A table that goes is still here.
     std::vector<std::string> change(const ExportOptions& options,
                                     std::span<const std::size_t> accounts,
-                                    const std::vector<FurtherTable>* further = nullptr);
+                                    const std::vector<FurtherTable>* further = nullptr,
+                                    ChangeReason reason = ChangeReason::reload);
     /// Whether records of a table may be on their way to a present or retired collector. Where a
     /// spool has records of any table, those of this one may be among them.
     ///

@@ -160,9 +160,11 @@ void CollectorGroup::take_over(TableChanges changes) noexcept {
 
 std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
                                                 std::span<const std::size_t> accounts,
-                                                const std::vector<FurtherTable>* further) {
+                                                const std::vector<FurtherTable>* further,
+                                                ChangeReason reason) {
     const bool is_same = options == options_ && further == nullptr;
-    if (!is_same && retired_.size() >= kMostRetired) {
+    const bool is_reload = reason == ChangeReason::reload;
+    if (!is_same && is_reload && retired_.size() >= kMostRetired) {
         throw ExportError("too many collectors removed by former reloads still get records");
     }
     // What may fail for lack of memory comes before anything changes.
@@ -183,7 +185,8 @@ std::vector<std::string> CollectorGroup::change(const ExportOptions& options,
     if (!all_anew) {
         find_formers(wanted);
     }
-    std::vector<std::string> with_new_files = prepare_changes(wanted);
+    std::vector<std::string> with_new_files =
+        is_reload ? prepare_changes(wanted) : std::vector<std::string>();
     if (is_same) {
         carry_out_changes(wanted);
         return with_new_files;

@@ -99,7 +99,7 @@ std::vector<std::string> ExportWorker::change(const ExportOptions& options,
         }
     }
     std::vector<std::string> with_new_files =
-        collectors_.change(options, accounts, &tables->further);
+        collectors_.change(options, accounts, &tables->further, tables->reason);
     for (Table& table : tables_) {
         const auto same = std::ranges::find(next, table.layout, &Table::layout);
         if (same != next.end() && table.batch_next < table.batch_end) {

@@ -26,6 +26,7 @@ struct TableChange {
     /// As many as at the start, each of the same table as the one at its place then, if there was
     /// one; nullptr: there is none now.
     std::vector<RecordSource*> sources;
+    ChangeReason reason = ChangeReason::reload;
 };
 
 /// Drains the queues' record rings into IPFIX messages for the collectors. While no collector can
