@@ -269,21 +269,30 @@ void MainLoop::take_export(Reload& reload) {
         if (reload.tables != nullptr) {
             further = probe_.tables.further(*reload.tables);
         }
+        ExportOptions taken = wanted;  // what may find no memory comes before the change
         reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted),
                                                               further ? &*further : nullptr);
+        if (reload.tables != nullptr) {
+            probe_.tables.take_over(*reload.tables);
+        }
+        {
+            const std::lock_guard lock(config_mutex_);
+            std::swap(config_.export_, taken);
+        }
         for (const std::string& name : reload.with_new_files) {
             spdlog::info("{}: its TLS files were read anew; new connections use them", name);
         }
-        const std::lock_guard lock(config_mutex_);
-        config_.export_ = wanted;
     }
     probe_.pipeline.try_collectors();
 }
 
+/// Timeouts, too: a table may stay, at another place of the configuration, whose place has the same
+/// timeouts as before.
 void MainLoop::take_tables(Reload& reload) {
     if (reload.tables != nullptr) {
-        probe_.tables.take_over(std::move(reload.tables), reload.filters.take_of_tables());
+        probe_.tables.begin(*reload.tables, reload.filters.take_of_tables());
     }
+    take_timeouts(reload);
 }
 
 /// Failed filters are tried again in any case.

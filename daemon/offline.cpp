@@ -351,14 +351,12 @@ private:
     /// Says which tables have a record of a flow from each thread.
     void log_split_tables(std::uint16_t threads) const {
         constexpr bool kByPorts = false;
-        if (threads < 2) {
-            return;
-        }
-        for (const std::string& table : tables_.split_by_queues(kByPorts)) {
+        const std::array inputs{InputSpread{.queues = threads, .by_ports = kByPorts}};
+        for (const SplitTable& table : tables_.split_tables(inputs)) {
             spdlog::info(
                 "table {}: threads share packets by their addresses, which splits its key, so that "
                 "up to {} records of a flow are made at a time, one by each thread",
-                table, threads);
+                table.name, table.records);
         }
     }
 

@@ -158,6 +158,7 @@ public:
         start();
         const int watched = watch();
         reserve_.fill();
+        probe_tables_->end_changes();
         end_pipeline(*pipeline_, signals_, loop_, [this] { return ledger(); });
         if (triggers_) {
             triggers_->end();  // the last records may have fired some
@@ -183,13 +184,13 @@ private:
             std::ranges::move(ports_[input]->idle_waits(cores_.back_off,
                                                         [this] { return tables_.has_exchanges(); }),
                               std::back_inserter(places_.idle_waits));
-            log_split_tables(input, tables_.split_by_queues(ports_[input]->rss().by_ports));
             const auto warning =
                 biflow_warning(config_.inputs[input], config_.flows, ports_[input]->rss());
             if (warning) {
                 spdlog::warn(*warning);
             }
         }
+        log_split(split_tables());
         filters_.await_what_asks_no_resolver();
         for (std::size_t input = 0; input < ports_.size(); ++input) {
             const QueueRange range = queues_of(input);
@@ -215,30 +216,32 @@ private:
         spdlog::info("ready: {} queue(s) of {} input(s) are polled", queues_.size(), ports_.size());
     }
 
-    /// Says which tables have a record of a flow from each queue.
-    ///
-    /// @param tables  the names of such tables
-    void log_split_tables(std::size_t input, const std::vector<std::string>& tables) const {
-        if (config_.inputs[input].queues < 2) {
-            return;
+    /// The tables in which a flow may have several records at a time.
+    [[nodiscard]] std::vector<SplitTable> split_tables() const {
+        std::vector<InputSpread> inputs;
+        for (std::size_t input = 0; input < ports_.size(); ++input) {
+            inputs.push_back(
+                {.queues = queues_of(input).count, .by_ports = ports_[input]->rss().by_ports});
         }
-        for (const std::string& table : tables) {
+        return tables_.split_tables(inputs);
+    }
+
+    static void log_split(const std::vector<SplitTable>& tables) {
+        for (const SplitTable& table : tables) {
             spdlog::info(
-                "table {}: RSS of input {} splits its key, so that up to {} records of a flow are "
+                "table {}: its key is split over queues, so that up to {} records of a flow are "
                 "made at a time, one by each queue",
-                table, config_.inputs[input].name, config_.inputs[input].queues);
+                table.name, table.records);
         }
     }
 
     /// The same of tables that a reload has begun.
-    void log_split(const std::vector<std::string>& begun) const {
-        for (std::size_t input = 0; input < ports_.size(); ++input) {
-            std::vector<std::string> split = tables_.split_by_queues(ports_[input]->rss().by_ports);
-            std::erase_if(split, [&begun](const std::string& name) {
-                return std::ranges::find(begun, name) == begun.end();
-            });
-            log_split_tables(input, split);
-        }
+    void log_split_of(const std::vector<std::string>& begun) const {
+        std::vector<SplitTable> split = split_tables();
+        std::erase_if(split, [&begun](const SplitTable& table) {
+            return std::ranges::find(begun, table.name) == begun.end();
+        });
+        log_split(split);
     }
 
     /// Puts a filter in where its packets are.
@@ -449,7 +452,7 @@ private:
                 .parse = parse_of_tables(config_),
                 .add_stages = [this](std::size_t queue,
                                      StageList& stages) { add_stages(queue, stages); },
-                .on_begin = [this](const auto& names) { log_split(names); }},
+                .on_begin = [this](const auto& names) { log_split_of(names); }},
             ports_.size());
     }
 

@@ -13,7 +13,7 @@
 namespace tributary {
 
 WantedFilter wanted_filter(const TableFilter& filter) {
-    return {.owner = filter.path,
+    return {.owner = filter.owner,
             .expression = filter.expression,
             .meanwhile = "its table counts packets as filter_not_ready"};
 }
@@ -36,20 +36,25 @@ Pipeline::FurtherTables ProbeTables::further(const TableSet::Change& change) con
     return {.tables = parts_.tables.for_export(change), .records = parts_.tables.records(change)};
 }
 
-void ProbeTables::take_over(std::unique_ptr<TableSet::Change> change,
-                            std::vector<std::unique_ptr<PacketFilter>> filters) {
-    const std::vector<TableFilter> wanted = TableSet::filters(*change);
+void ProbeTables::take_over(const TableSet::Change& change) noexcept {
+    parts_.tables.take_over(change);
+    stages_are_due_ = true;
+    is_ending_ = true;
+    pause_ = kShortestPause;
+    next_look_ = {};
+}
+
+void ProbeTables::begin(const TableSet::Change& change,
+                        std::vector<std::unique_ptr<PacketFilter>> filters) {
+    const std::vector<TableFilter> wanted = TableSet::filters(change);
     for (std::size_t place = 0; place < wanted.size(); ++place) {
         const std::size_t index =
             parts_.filters.add(wanted_filter(wanted[place]), std::move(filters[place]));
         slots_[index] = wanted[place].slot;
         give_filter(index, parts_.filters.selector(index));
     }
-    const TableNames names = parts_.tables.take_over(std::move(change));
-    is_ending_ = true;
-    pause_ = kShortestPause;
-    next_look_ = {};
     call_stages();
+    const TableNames names = TableSet::names(change);
     if (!names.ending.empty()) {
         spdlog::info("tables: the flows of {} end", listed(names.ending));
     }
@@ -64,6 +69,16 @@ void ProbeTables::take_over(std::unique_ptr<TableSet::Change> change,
 /// @errors  ThreadHangs
 void ProbeTables::call_stages() {
     stages_are_due_ = true;
+    if (parts_.tables.must_receive()) {
+        send_stages();
+        parts_.tables.switch_over();
+    }
+    send_stages();
+    stages_are_due_ = false;
+}
+
+/// @errors  ThreadHangs
+void ProbeTables::send_stages() {
     for (std::size_t queue = 0; queue < parts_.pipeline.queue_count(); ++queue) {
         StageList stages = parts_.tables.stages(queue);
         parts_.add_stages(queue, stages);
@@ -72,8 +87,16 @@ void ProbeTables::call_stages() {
                               " does not answer");
         }
     }
-    stages_are_due_ = false;
-    parts_.tables.open();
+}
+
+void ProbeTables::end_changes() noexcept {
+    try {
+        if (stages_are_due_) {
+            call_stages();
+        }
+    } catch (const std::exception&) {  // a thread hangs, or there is no memory
+        parts_.tables.abandon();
+    }
 }
 
 void ProbeTables::look() {
@@ -110,13 +133,12 @@ bool ProbeTables::remove(std::size_t place) {
         return false;
     }
     const Pipeline::FurtherTables rest{.tables = parts_.tables.for_export_without(place),
-                                       .records = parts_.tables.records_without(place)};
+                                       .records = parts_.tables.records_without(place),
+                                       .reason = ChangeReason::end_of_table};
     try {
-        for (const std::string& name :
-             parts_.pipeline.change_export(parts_.pipeline.export_options(), &rest)) {
-            spdlog::info("{}: its TLS files were read anew; new connections use them", name);
-        }
-    } catch (const ExportError&) {
+        static_cast<void>(parts_.pipeline.change_export(parts_.pipeline.export_options(), &rest));
+    } catch (const ExportError& fault) {
+        spdlog::debug("former tables: {}", fault.what());
         return false;
     }
     drop_filters(parts_.tables.remove(place));

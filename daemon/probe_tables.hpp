@@ -22,7 +22,8 @@ namespace tributary {
 ///
 ///     prepare()    makes the new tables, whose filters are compiled then; nothing has changed
 ///     further()    for Pipeline::change_export(), which may refuse the change
-///     take_over()  the input threads call the new tables, and end the flows of former ones, whose
+///     take_over()  keeps the new tables, which the export has now
+///     begin()      the input threads call the new tables, and end the flows of former ones, whose
 ///                  last records have reason forced_end
 ///     look()       a former table goes when its last record has left the export
 ///
@@ -49,13 +50,17 @@ public:
     [[nodiscard]] std::unique_ptr<TableSet::Change> prepare(const Config& wanted);
     /// What the export has from that change on.
     [[nodiscard]] Pipeline::FurtherTables further(const TableSet::Change& change) const;
-    /// Begins the change, after the export has it.
+    /// Follows Pipeline::change_export() at once: the export thread reads the new tables' rings.
+    void take_over(const TableSet::Change& change) noexcept;
+    /// Begins the change that was taken over.
     ///
     /// @param filters  compiled, of TableSet::filters(change)
-    /// @errors         ThreadHangs: look() tries again
-    void take_over(std::unique_ptr<TableSet::Change> change,
-                   std::vector<std::unique_ptr<PacketFilter>> filters);
+    /// @errors         ThreadHangs, std::bad_alloc: look() tries again
+    void begin(const TableSet::Change& change, std::vector<std::unique_ptr<PacketFilter>> filters);
 
+    /// Before the input threads end: has all of them call the same tables, if one did not answer
+    /// when a reload asked it to. Where that fails, no queue waits for what another one sends.
+    void end_changes() noexcept;
     /// Removes former tables that have nothing left.
     ///
     /// @errors  none: what fails is tried again
@@ -77,6 +82,7 @@ private:
     static constexpr std::chrono::milliseconds kLongestPause{1000};
 
     void call_stages();
+    void send_stages();
     [[nodiscard]] bool remove(std::size_t place);
     void drop_filters(const std::vector<TableFilter>& filters);
 

@@ -170,14 +170,6 @@ public:
     [[nodiscard]] ExtractRing& ring(std::size_t sender, std::size_t owner) noexcept {
         return inboxes_[owner].rings[sender];
     }
-    /// Until this is called no queue sends anything: a queue whose inbox nobody empties yet would
-    /// lose packets. A table that is there from the start is open.
-    ///
-    /// @thread  main
-    void open() noexcept { is_open_.store(true, std::memory_order_relaxed); }
-    void close() noexcept { is_open_.store(false, std::memory_order_relaxed); }
-    /// @thread  any
-    [[nodiscard]] bool is_open() const noexcept { return is_open_.load(std::memory_order_relaxed); }
     /// Whether nothing is in any ring. Where all queues have stopped to send, it stays so.
     ///
     /// @thread  any; TableQueue::has_ended() that is read after it is as of the last extracts, or
@@ -205,7 +197,6 @@ private:
     KeyOwners owners_;
     ExchangeQueues& queues_;
     std::deque<Inbox> inboxes_;
-    std::atomic<bool> is_open_{true};
 };
 
 /// The extracts of one queue's burst on their way to the queues that own them.

@@ -226,7 +226,7 @@ public:
                std::span<const KeyedPacket> /*packets*/) noexcept override {}
     void account(const FrameBurst& burst, std::span<const KeyedPacket> packets) noexcept override {
         sender_.clear();
-        if (!packets.empty() && exchange_.is_open()) {
+        if (!packets.empty()) {
             this->counters.metered.add(packets.size());
             send_matching(burst, packets);
         }

@@ -89,7 +89,8 @@ struct TableSet::Table {
     std::vector<std::unique_ptr<FlowWatcher>> watchers{};  ///< of triggers, for each queue
     std::vector<std::unique_ptr<TableQueue>> queues{};
     bool is_ending = false;
-    bool is_called = true;  ///< by stages of the input threads, or will be
+    bool is_called = true;      ///< by stages of the input threads, or will be
+    bool is_switching = false;  ///< it begins or ends by the next switch_over()
 };
 
 TableSet::Table::Table(const TableSetParts& parts, std::size_t number, std::size_t place,
@@ -99,15 +100,18 @@ TableSet::Table::Table(const TableSetParts& parts, std::size_t number, std::size
     if (is_exchanged(parts, number)) {
         exchange = std::make_unique<TableExchange>(declared, parts.spreading, queues_between);
     }
-    const auto add = [this](std::string path, const std::string& expression) {
+    const auto add = [this](std::string owner, std::string path, const std::string& expression) {
         if (!expression.empty()) {
-            filters.push_back(
-                {.path = std::move(path), .expression = expression, .slot = &slots.emplace_back()});
+            filters.push_back({.owner = std::move(owner),
+                               .path = std::move(path),
+                               .expression = expression,
+                               .slot = &slots.emplace_back()});
         }
     };
-    add(path_of("tables", number, "filter"), parts.declarations[number].filter);
+    add("table " + name(), path_of("tables", number, "filter"), parts.declarations[number].filter);
     for (const std::size_t field : declared.compiled().own_fields()) {
-        add(path_of("fields", field, "when"), parts.own[field].when);
+        add("table " + name() + ", field " + parts.own[field].name,
+            path_of("fields", field, "when"), parts.own[field].when);
         own.push_back(parts.own[field]);
     }
 }
@@ -116,11 +120,17 @@ std::unique_ptr<BurstStage> TableSet::Table::stage(std::size_t queue) const {
     StageNeeds needs{.name = "table " + name(),
                      .order = StageOrder::tables,
                      .octets = !slots.empty() || declared.compiled().has_own_fields()};
+    const bool has_packets = is_ending == is_switching;
+    if (has_packets) {
+        return std::make_unique<TableStage>(*queues[queue], std::move(needs));
+    }
+    needs.octets = false;
     if (is_ending) {
-        needs.octets = false;
         return std::make_unique<EndingTableStage>(*queues[queue], std::move(needs));
     }
-    return std::make_unique<TableStage>(*queues[queue], std::move(needs));
+    return exchange == nullptr
+               ? nullptr
+               : std::make_unique<ReceivingTableStage>(*queues[queue], std::move(needs));
 }
 
 TableSet::TableSet(const TableSetParts& parts)
@@ -208,15 +218,16 @@ void TableSet::add_part(Table& table, const TableQueuePlace& place) const {
         table.watchers.push_back(watch_(table.declared, table.own, place));
         watcher = table.watchers.back().get();
     }
-    table.queues.push_back(make_table_queue({.table = table.declared,
-                                             .filters = &table.slots,
-                                             .exchange = table.exchange.get(),
-                                             .queue = queue,
-                                             .numa_node = place.numa_node,
-                                             .pages = place.pages,
-                                             .when_ring_full = place.when_ring_full,
-                                             .watcher = watcher},
-                                            hasher_));
+    table.queues.push_back(
+        make_table_queue({.table = table.declared,
+                          .filters = table.slots.empty() ? nullptr : &table.slots,
+                          .exchange = table.exchange.get(),
+                          .queue = queue,
+                          .numa_node = place.numa_node,
+                          .pages = place.pages,
+                          .when_ring_full = place.when_ring_full,
+                          .watcher = watcher},
+                         hasher_));
 }
 
 StageList TableSet::add_queue(const TableQueuePlace& place, FlowHasher hasher) {
@@ -233,8 +244,10 @@ StageList TableSet::add_queue(const TableQueuePlace& place, FlowHasher hasher) {
 StageList TableSet::stages(std::size_t queue) const {
     std::vector<std::unique_ptr<BurstStage>> stages;
     for (const std::shared_ptr<Table>& table : places_) {
-        if (table != nullptr && table->is_called) {
-            stages.push_back(table->stage(queue));
+        std::unique_ptr<BurstStage> stage =
+            table != nullptr && table->is_called ? table->stage(queue) : nullptr;
+        if (stage != nullptr) {
+            stages.push_back(std::move(stage));
         }
     }
     return StageList(std::move(stages));
@@ -284,9 +297,6 @@ std::shared_ptr<TableSet::Table> TableSet::make_table(const TableSetParts& wante
         for (const TableQueuePlace& queue : queues_) {
             const NodeHeap heap(queue.numa_node);
             add_part(*table, queue);
-        }
-        if (table->exchange != nullptr) {
-            table->exchange->close();
         }
         return table;
     } catch (const TableError& error) {
@@ -341,27 +351,41 @@ std::vector<RecordSource*> TableSet::records(const Change& change) const {
     return records_of(with(change));
 }
 
-TableNames TableSet::take_over(std::unique_ptr<Change> change) {
+TableNames TableSet::names(const Change& change) {
     TableNames names;
-    for (const std::shared_ptr<Table>& table : change->added_) {
+    for (const std::shared_ptr<Table>& table : change.added_) {
         names.added.push_back(table->name());
     }
-    for (const std::shared_ptr<Table>& table : change->ending_) {
+    for (const std::shared_ptr<Table>& table : change.ending_) {
         names.ending.push_back(table->name());
     }
-    const std::lock_guard lock(mutex_);
-    for (const std::shared_ptr<Table>& table : change->ending_) {
-        table->is_ending = true;
-    }
-    places_ = with(*change);
-    note_exchanges();
     return names;
 }
 
-void TableSet::open() noexcept {
+void TableSet::take_over(const Change& change) noexcept {
+    const bool is_received = std::ranges::any_of(
+        change.added_, [](const auto& table) { return table->exchange != nullptr; });
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<Table>& table : change.ending_) {
+        table->is_ending = true;
+        table->is_switching = is_received;
+    }
+    for (const std::shared_ptr<Table>& table : change.added_) {
+        table->is_switching = is_received;
+    }
+    places_ = with(change);
+    note_exchanges();
+}
+
+bool TableSet::must_receive() const noexcept {
+    return std::ranges::any_of(
+        places_, [](const auto& table) { return table != nullptr && table->is_switching; });
+}
+
+void TableSet::switch_over() noexcept {
     for (const std::shared_ptr<Table>& table : places_) {
-        if (table != nullptr && table->exchange != nullptr) {
-            table->exchange->open();
+        if (table != nullptr) {
+            table->is_switching = false;
         }
     }
 }
@@ -486,19 +510,34 @@ RingFill TableSet::inboxes(std::size_t queue) const {
     return sum;
 }
 
-std::vector<std::string> TableSet::split_by_queues(bool by_ports) const {
-    std::vector<std::string> names;
-    for_each([&names, by_ports](const Table& table) {
-        const KeyDescriptor& key = table.declared.options().key;
-        const bool has_addresses =
-            key.source == AddressPrefix{} && key.destination == AddressPrefix{};
-        const bool has_ports = key.source_port && key.destination_port;
-        const bool is_split = !has_addresses || (by_ports && !has_ports);
-        if (is_split && table.exchange == nullptr && !table.is_ending) {
-            names.push_back(table.name());
+namespace {
+
+/// Records that a flow with this key may have at a time.
+std::size_t records_of_flow(const KeyDescriptor& key, std::span<const InputSpread> inputs) {
+    const bool has_addresses = key.source == AddressPrefix{} && key.destination == AddressPrefix{};
+    const bool has_ports = key.source_port && key.destination_port;
+    std::size_t most = 0;
+    std::size_t sum = 0;
+    for (const InputSpread& input : inputs) {
+        const bool is_in_one = has_addresses && (has_ports || !input.by_ports);
+        const std::size_t records = is_in_one ? 1 : input.queues;
+        most = std::max(most, records);
+        sum += records;
+    }
+    return key.ingress_interface ? most : sum;
+}
+
+}  // namespace
+
+std::vector<SplitTable> TableSet::split_tables(std::span<const InputSpread> inputs) const {
+    std::vector<SplitTable> split;
+    for_each([&split, inputs](const Table& table) {
+        const std::size_t records = records_of_flow(table.declared.options().key, inputs);
+        if (records > 1 && table.exchange == nullptr && !table.is_ending) {
+            split.push_back({.name = table.name(), .records = records});
         }
     });
-    return names;
+    return split;
 }
 
 /// Adds what became of the packets and flows of a table.

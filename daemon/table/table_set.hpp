@@ -66,9 +66,22 @@ struct TableSetParts {
 
 /// A filter that the packets of a table must pass.
 struct TableFilter {
-    std::string path;        ///< of its key in the configuration, for messages
+    std::string owner;       ///< the table, and the field of the user's own, for messages
+    std::string path;        ///< of its key in the configuration that made it, likewise
     std::string expression;  ///< in pcap syntax
     FilterSlot* slot{};      ///< where the compiled filter belongs
+};
+
+/// How the packets of an input are spread over its queues.
+struct InputSpread {
+    std::size_t queues{};
+    bool by_ports{};  ///< by ports too, not by addresses alone
+};
+
+/// A table in which a flow may have so many records at a time.
+struct SplitTable {
+    std::string name;
+    std::size_t records{};
 };
 
 /// The tables that begin and end by a change.
@@ -146,13 +159,22 @@ public:
     /// From now on stages() has the new tables, and ends the flows of those that are not wanted any
     /// more. Neither has effect until the input threads call these stages.
     ///
-    /// @return  the names of both
-    TableNames take_over(std::unique_ptr<Change> change);
+    /// A new table with `spread: key` needs two rounds over all queues: a queue whose packets are
+    /// the new table's sends them to queues that must receive them. So, where must_receive(), the
+    /// stages of the first round leave each queue's packets to the former tables, and new tables
+    /// only receive. switch_over() follows, and the second round. Each packet is in the former
+    /// tables or in the new ones.
+    ///
+    /// @param change  after that, of use for names() and filters() alone
+    void take_over(const Change& change) noexcept;
+    /// The tables that a change begins and ends.
+    [[nodiscard]] static TableNames names(const Change& change);
+    [[nodiscard]] bool must_receive() const noexcept;
+    /// All input threads call the stages of the first round.
+    void switch_over() noexcept;
     /// The stages of a queue: of all tables, but those of begin_removal().
     /// @errors  std::bad_alloc
     [[nodiscard]] StageList stages(std::size_t queue) const;
-    /// All input threads call the new tables' stages: packets may go from queue to queue.
-    void open() noexcept;
     /// Whether there are tables that a change has ended.
     [[nodiscard]] bool has_ending() const noexcept;
     /// The places of tables that have no flow any more, and whose records the export thread has
@@ -192,11 +214,10 @@ public:
     /// Extracts in the inboxes of a queue's parts, and room for them.
     /// @thread  any
     [[nodiscard]] RingFill inboxes(std::size_t queue) const;
-    /// The tables in which a flow may have a record for each queue, because their keys lack fields
-    /// by which packets are spread over queues.
-    ///
-    /// @param by_ports  packets are spread by their ports too, not by addresses alone
-    [[nodiscard]] std::vector<std::string> split_by_queues(bool by_ports) const;
+    /// The tables in which a flow may have several records at a time, one of each queue that its
+    /// packets come to: because their keys lack fields by which packets are spread over queues, or
+    /// the interface.
+    [[nodiscard]] std::vector<SplitTable> split_tables(std::span<const InputSpread> inputs) const;
 
     /// Adds what the queues' packets and flows became, after Pipeline::read() has added the rest.
     /// Tables of one name, present and former, have one account.

@@ -31,6 +31,24 @@ private:
     TableQueue& queue_;
 };
 
+/// Accounts what other queues send to a queue of a table with `spread: key`, before the queue's own
+/// packets are the table's.
+class ReceivingTableStage final : public BurstStage {
+public:
+    /// @param queue  outlives the stage
+    ReceivingTableStage(TableQueue& queue, StageNeeds needs) noexcept
+        : BurstStage(std::move(needs)), queue_(queue) {}
+
+    void on_burst(FrameBurst& burst, std::span<const KeyedPacket> /*packets*/) noexcept override {
+        queue_.account(burst, {});
+    }
+    [[nodiscard]] bool has_work() noexcept override { return queue_.has_work(); }
+    [[nodiscard]] bool drain(Timestamp now) noexcept override { return queue_.drain(now); }
+
+private:
+    TableQueue& queue_;
+};
+
 /// Ends a queue's flows of a table that was taken away.
 class EndingTableStage final : public BurstStage {
 public:

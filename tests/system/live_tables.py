@@ -148,7 +148,7 @@ class LiveTables(harness.TestCase):
     def test_queues_make_records_of_their_own(self):
         streams = "rx_pcap=%s,rx_pcap=%s" % (harness.DEMO, harness.DEMO)
         daemon = self.probe(frames=2 * harness.DEMO_FRAMES, streams=streams, queues=2)
-        self.assertRegex(daemon.text(), r"table ports: RSS of input up splits its key, so that up to 2 records")
+        self.assertRegex(daemon.text(), r"table ports: its key is split over queues, so that up to 2 records")
         ports = self.shown(daemon, "ports")
         self.assertEqual(len(ports), 2 * len(self.by_port(ports)))
         self.assertEqual(sum(self.by_port(ports).values()), 2 * harness.DEMO_PACKETS)

@@ -36,6 +36,13 @@ OTHERS = {
                 "{name: classes, key: [ipTTL], values: [sum(ipTotalLength)], spread: key, max-flows: 256}"],
     "talks": ["{name: talks, key: [sourceAddress, destinationAddress], direction: biflow, max-flows: 4096}"],
 }
+# Tables with timeouts of their own.
+QUICK, SLOW = "idle-timeout: 1, active-timeout: 2", "idle-timeout: 100, active-timeout: 100"
+TIMED = {
+    "first": ["{name: first, key: [protocolIdentifier], max-flows: 256, %s}" % QUICK],
+    "kept": ["{name: kept, key: [ipTTL], max-flows: 256, %s}" % times for times in (SLOW, QUICK)],
+    "last": ["{name: last, key: [protocolIdentifier, ipTTL], max-flows: 256, %s}" % SLOW],
+}
 
 
 class ReloadTables(harness.TestCase):
@@ -50,7 +57,7 @@ class ReloadTables(harness.TestCase):
     def configure(self, others=(), **values):
         """others: name and form of each table beside `ports`; the second collector takes all of them."""
         self.values.update(values, taken=", ".join(["ports", *(name for name, _ in others)]),
-                           tables="\n    ".join("  - " + OTHERS[name][form] for name, form in others))
+                           tables="\n    ".join("  - " + {**OTHERS, **TIMED}[name][form] for name, form in others))
         return self.path("probe.yaml", CONFIG % self.values)
 
     def probe(self, more="", others=(), **values):
@@ -130,6 +137,18 @@ class ReloadTables(harness.TestCase):
         self.assertEqual(ledger["tables"]["ports"]["packets"]["in_records"], harness.DEMO_PACKETS)
         self.assertEqual(self.packets(self.listed("ports", *collector.files())), harness.DEMO_PACKETS)
         self.assertEqual(ledger["collectors"][1]["reconnects"], 0)
+
+    def test_a_table_that_stays_at_another_place_has_its_timeouts(self):
+        self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))
+        daemon = self.probe(others=[("first", 0), ("kept", 0)])
+        before = daemon.stats()["tables"]["kept"]["flows"]
+        self.assertGreater(before["active"], 0)
+        # Place by place the timeouts are as before: those of `kept` are others.
+        self.configure([("kept", 1), ("last", 0)])
+        self.assertEqual(self.reload(daemon), "export.collectors and tables")
+        daemon.wait_for(lambda: daemon.stats()["tables"]["kept"]["flows"]["active"] == 0, 30, "the idle timeout of kept")
+        ledger = self.end(daemon)
+        self.assertEqual(ledger["tables"]["kept"]["flows"]["created"], before["created"])
 
     def test_a_wrong_table_changes_nothing(self):
         self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))

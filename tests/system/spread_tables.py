@@ -78,7 +78,7 @@ class SpreadTables(harness.TestCase):
             self.path("stats.json"), "--stats-interval", "0"))
         daemon.wait_for_log("ready: ")
         daemon.wait_for(lambda: daemon.stats()["packets"]["received"] >= QUEUES * KEYS, 30, "packets")
-        self.assertNotIn("splits its key", daemon.text())
+        self.assertNotIn("is split over queues", daemon.text())
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
         packets = harness.read_json(self.path("stats.json"))["tables"]["sources"]["packets"]
         self.assertEqual(packets["matched"], QUEUES * KEYS)

@@ -77,7 +77,16 @@ private:
     bool is_open_;
 };
 
-/// Queues with declared tables beside their main ones.
+/// The tables that are split, each with its most records of a flow.
+Texts split_of(const TableSet& tables, std::span<const InputSpread> inputs) {
+    Texts split;
+    for (const SplitTable& table : tables.split_tables(inputs)) {
+        split.push_back(table.name + " " + std::to_string(table.records));
+    }
+    return split;
+}
+
+/// Queues with small tables beside their main ones.
 struct Queues {
     Queues(const std::vector<TableDeclaration>& declarations, const std::vector<OwnField>& own,
            std::size_t count = 1)
@@ -217,10 +226,19 @@ TEST_CASE("TableSet: tables whose keys RSS splits", "[daemon][unit]") {
          small_table("conversations", {"sourceAddress", "destinationAddress", "sourceTransportPort",
                                        "destinationTransportPort", "ipDiffServCodePoint"}),
          small_table("nets", {"sourceAddress/24/56", "destinationAddress"}),
-         small_table("ttls", {"ipTTL"})},
+         small_table("ttls", {"ipTTL", "ingressInterface"})},
         {});
-    CHECK(queues.tables.split_by_queues(false) == Texts{"nets", "ttls"});
-    CHECK(queues.tables.split_by_queues(true) == Texts{"hosts", "nets", "ttls"});
+    using Inputs = std::vector<InputSpread>;
+    CHECK(split_of(queues.tables, Inputs{{.queues = 2, .by_ports = false}}) ==
+          Texts{"nets 2", "ttls 2"});
+    CHECK(split_of(queues.tables, Inputs{{.queues = 2, .by_ports = true}}) ==
+          Texts{"hosts 2", "nets 2", "ttls 2"});
+    CHECK(split_of(queues.tables, Inputs{{.queues = 1, .by_ports = true}}).empty());
+    // Of these tables one has the interface in its key.
+    CHECK(split_of(queues.tables, Inputs{{.queues = 1}, {.queues = 1}}) ==
+          Texts{"hosts 2", "conversations 2", "nets 2"});
+    CHECK(split_of(queues.tables, Inputs{{.queues = 4, .by_ports = true}, {.queues = 3}}) ==
+          Texts{"hosts 5", "conversations 2", "nets 7", "ttls 4"});
 }
 
 TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues",
@@ -230,7 +248,7 @@ TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues
     spread.filter = "udp";
     Queues queues({spread, small_table("split", {"destinationAddress"})}, {}, 3);
     CHECK(queues.tables.has_exchanges());
-    CHECK(queues.tables.split_by_queues(false) == Texts{"split"});
+    CHECK(split_of(queues.tables, std::vector<InputSpread>{{.queues = 3}}) == Texts{"split 3"});
     CHECK(queues.tables.memory()[0].inbox > 3 * 1024 * sizeof(FlowRecordCore));
     CHECK(queues.tables.memory()[1].inbox == 0);
     CHECK(queues.tables.inboxes(0).room == 3 * 1023);
@@ -375,15 +393,16 @@ struct ChangingQueues : Queues {
     }
     /// Each queue calls the stages of the present tables.
     void call_stages() {
-        for (std::size_t queue = 0; queue < workers.size(); ++queue) {
-            workers[queue]->call_stages(tables.stages(queue));
+        if (tables.must_receive()) {
+            send_stages();
+            tables.switch_over();
         }
-        tables.open();
+        send_stages();
     }
     void change(const std::vector<TableDeclaration>& wanted) {
         std::unique_ptr<TableSet::Change> change = prepare(wanted);
         REQUIRE(change != nullptr);
-        tables.take_over(std::move(change));
+        tables.take_over(*change);
         call_stages();
     }
     /// Empty bursts until the tables that end have no flow any more.
@@ -414,6 +433,11 @@ struct ChangingQueues : Queues {
     std::vector<FlowRecordCore> records;  ///< that have come out so far
 
 private:
+    void send_stages() {
+        for (std::size_t queue = 0; queue < workers.size(); ++queue) {
+            workers[queue]->call_stages(tables.stages(queue));
+        }
+    }
     [[nodiscard]] std::vector<FlowRecordCore> ended_with(std::vector<FlowRecordCore> before) const {
         const std::vector<FlowRecordCore> more = ended();
         before.insert(before.end(), more.begin(), more.end());
@@ -442,7 +466,9 @@ TEST_CASE("TableSet: tables come and go while packets are metered", "[daemon][un
     CHECK(further[2].name == "ports");  // its place in the configuration is taken
     CHECK(queues.tables.records(*change).size() == 6);
 
-    const TableNames names = queues.tables.take_over(std::move(change));
+    queues.tables.take_over(*change);
+    const TableNames names = TableSet::names(*change);
+    change.reset();
     CHECK(names.added == Texts{"ports"});
     CHECK(names.ending == Texts{"ttls"});
     queues.call_stages();
@@ -524,7 +550,7 @@ TEST_CASE("TableSet: a former table may go while the next change is prepared", "
     queues.step_until_ended(1);
     queues.remove_ended();  // while filters are compiled
     CHECK_FALSE(queues.tables.for_export(*change)[0].is_there());
-    queues.tables.take_over(std::move(change));
+    queues.tables.take_over(*change);
     queues.call_stages();
     CHECK(queues.account("one").metered == 1);
     CHECK(queues.tables.live().size() == 1);
@@ -556,20 +582,29 @@ TEST_CASE("TableSet: packets on their way between queues are in records of a tab
     next.key = {"destinationTransportPort"};
     std::unique_ptr<TableSet::Change> change = queues.prepare({next});
     REQUIRE(change != nullptr);
-    queues.tables.take_over(std::move(change));
-    queues.workers[0]->call_stages(queues.tables.stages(0));
-    // Queue 1 has the former table alone: it still sends, and nothing comes of queue 0.
-    for (std::uint8_t host = 101; host <= 200; ++host) {
-        queues.send(host % 2, frame_to(host, 53));
+    queues.tables.take_over(*change);
+    // Each queue is asked after the other, twice. Every packet is in one of both tables.
+    auto send_meanwhile = [&queues, host = std::uint8_t{101}]() mutable {
+        for (int packets = 0; packets < 20; ++packets, ++host) {
+            queues.send(host % 2, frame_to(host, 53));
+        }
+    };
+    REQUIRE(queues.tables.must_receive());
+    for (const std::size_t queue : {0U, 1U}) {
+        queues.workers[queue]->call_stages(queues.tables.stages(queue));
+        send_meanwhile();
     }
-    CHECK(queues.account("spread").metered == 150);
+    CHECK(queues.account("spread").metered == 140);
+    queues.tables.switch_over();
+    CHECK_FALSE(queues.tables.must_receive());
+    queues.workers[0]->call_stages(queues.tables.stages(0));
+    send_meanwhile();
+    // Of these the ten of queue 0 are one flow of the new table, whichever queue owns its key.
     queues.workers[1]->call_stages(queues.tables.stages(1));
-    queues.tables.open();
+    send_meanwhile();
     queues.step_until_ended(1);
     CHECK(queues.records.size() == 150);
     queues.remove_ended();
-    queues.send(0, frame_to(1, 53));
-    queues.send(1, frame_to(2, 53));
     bool is_through = false;
     while (!is_through) {
         is_through = queues.workers[0]->drain();
@@ -577,8 +612,8 @@ TEST_CASE("TableSet: packets on their way between queues are in records of a tab
     }
     const std::vector<FlowRecordCore> last = queues.ended();
     REQUIRE(last.size() == 1);
-    CHECK(last[0].packets == 2);
-    CHECK(queues.account("spread").metered == 152);
-    CHECK(queues.account("spread").created == RecordTally{151, 152, 152 * 38});
+    CHECK(last[0].packets == 30);
+    CHECK(queues.account("spread").metered == 180);
+    CHECK(queues.account("spread").created == RecordTally{151, 180, 180 * 38});
     CHECK(queues.account("spread").refused.at("ring_full") == 0);
 }
