@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/capture_reader.hpp"
@@ -56,7 +58,8 @@ public:
                                  now += time;
                                  on_pause();
                              },
-                         .goes_on = [this] { return goes_on; }});
+                         .goes_on = [this] { return goes_on; },
+                         .have_queues_ended = [this] { return have_queues_ended; }});
         is_whole = dump.run();
         accounts = dump.accounts();
         return marks();
@@ -82,6 +85,7 @@ public:
     Timestamp now = kStart;
     std::function<void()> on_pause = [] {};
     bool goes_on = true;
+    bool have_queues_ended = false;
     bool takes_octets = true;
     bool is_whole = false;
 
@@ -102,6 +106,20 @@ public:
         }
         return passed;
     }
+};
+
+/// Even, and calls a function with the first mark of each group before it looks at the group.
+class EvenAndHook final : public PacketSelector {
+public:
+    explicit EvenAndHook(std::function<void(std::uint8_t)> hook) : hook_(std::move(hook)) {}
+    [[nodiscard]] PacketMask select(std::span<const PacketView> packets) noexcept override {
+        hook_(std::to_integer<std::uint8_t>(packets[0].captured[0]));
+        return even_.select(packets);
+    }
+
+private:
+    std::function<void(std::uint8_t)> hook_;
+    Even even_;
 };
 
 }  // namespace
@@ -202,6 +220,80 @@ TEST_CASE("PacketDump: a silent queue delays the others for kPatience", "[daemon
     CHECK(dumping.dump({.since = kStart, .until = kStart + 500ms}) == Marks{1});
     CHECK(dumping.now >= kStart + 500ms + PacketDump::kPatience);
     CHECK(dumping.now < kStart + 1s);
+}
+
+TEST_CASE("PacketDump: a silent queue delays many packets once", "[daemon][unit]") {
+    Dumping dumping(2);
+    Marks expected;
+    for (std::uint8_t mark = 1; mark <= 100; ++mark) {
+        dumping.keep(0, std::chrono::milliseconds(mark), mark);
+        expected.push_back(mark);
+    }
+    const Timestamp begin = kStart + 1h;  // the span is over: no pause is for packets to come
+    dumping.now = begin;
+    CHECK(dumping.dump({.since = kStart, .until = kStart + 1s}) == expected);
+    CHECK(dumping.now - begin < 2 * PacketDump::kPatience);
+}
+
+TEST_CASE("PacketDump: queues that have ended at different times bring all they have",
+          "[daemon][unit]") {
+    Dumping dumping(3);
+    Marks expected;
+    for (std::uint8_t mark = 1; mark <= 90; ++mark) {
+        // Queue 0 ends after 30 ms, queue 1 after 60 ms, and queue 2 has the rest.
+        const std::size_t last = mark <= 30 ? 0 : mark <= 60 ? 1 : 2;
+        dumping.keep(std::max<std::size_t>(last, mark % 3), std::chrono::milliseconds(mark), mark);
+        expected.push_back(mark);
+    }
+    dumping.have_queues_ended = true;
+    CHECK(dumping.dump({.since = kStart, .until = kStart + 1h}) == expected);
+    CHECK(dumping.is_whole);
+    CHECK(dumping.now - kStart < 2 * PacketDump::kPatience);
+}
+
+TEST_CASE("PacketDump: a scan without a match ends when it has to", "[daemon][unit]") {
+    Dumping dumping(1);
+    dumping.keep(0, 1ms, 1);
+    int looks = 0;
+    EvenAndHook filter([&](std::uint8_t /*mark*/) {
+        dumping.goes_on = ++looks < 10;
+        if (looks < 1000) {  // the queue is always ahead of the dump
+            dumping.keep(0, std::chrono::milliseconds(looks), 1);
+        }
+    });
+    CHECK(dumping.dump({.since = kStart, .until = kStart + 1h, .filter = &filter}).empty());
+    CHECK(dumping.is_whole);
+    CHECK(looks == 10);
+    CHECK(dumping.accounts[0].read == 10);
+}
+
+TEST_CASE("PacketDump: a packet that comes while another queue is looked at", "[daemon][unit]") {
+    Dumping dumping(2);
+    SECTION("is written before later ones") {
+        dumping.keep(1, 10ms, 4);
+        EvenAndHook filter([&](std::uint8_t mark) {
+            if (mark == 4) {
+                dumping.keep(0, 5ms, 2);
+                dumping.ring(0).publish(kStart + 20ms);
+            }
+        });
+        dumping.on_pause = [&] { dumping.goes_on = false; };
+        CHECK(dumping.dump({.since = kStart, .until = kStart + 1h, .filter = &filter}) ==
+              Marks{2, 4});
+    }
+    SECTION("is written at the end of the span") {
+        dumping.keep(1, 60ms, 3);
+        EvenAndHook filter([&](std::uint8_t mark) {
+            if (mark == 3) {
+                dumping.keep(0, 5ms, 2);
+                dumping.ring(0).publish(kStart + 70ms);
+            }
+        });
+        dumping.ring(1).publish(kStart + 70ms);
+        CHECK(dumping.dump({.since = kStart, .until = kStart + 65ms, .filter = &filter}) ==
+              Marks{2});
+        CHECK(dumping.accounts[0].read == 1);
+    }
 }
 
 TEST_CASE("PacketDump: it ends with a whole file when it has to", "[daemon][unit]") {
