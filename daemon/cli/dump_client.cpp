@@ -88,12 +88,11 @@ std::string socket_of(const std::string& given) {
     return given.empty() ? default_control_socket(kRecorderSocketName) : given;
 }
 
-int explain(const DumpClientArguments& arguments, int error) {
-    if (error == EPIPE) {
+int explain(const WholeFile& file) {
+    if (file.error() == EPIPE) {
         return EX_OK;  // its reader has ended
     }
-    std::cerr << "tributary dump: " << printable(arguments.write) << ": " << words_for(error)
-              << '\n';
+    std::cerr << "tributary dump: " << printable(file.explain()) << '\n';
     return EX_IOERR;
 }
 
@@ -163,7 +162,7 @@ int run_dump(const DumpClientArguments& arguments) {
     if (file.error() == 0) {
         answer.check();
     }
-    return file.error() == 0 && file.finish() ? EX_OK : explain(arguments, file.error());
+    return file.error() == 0 && file.finish() ? EX_OK : explain(file);
 }
 
 }  // namespace tributary

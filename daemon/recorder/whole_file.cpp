@@ -7,23 +7,102 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
 #include "daemon/base/standard_streams.hpp"
 #include "export/transport/open_output.hpp"
 
 namespace tributary {
+namespace {
+
+/// The file that a path leads to, over its links, where a new file may take its place.
+///
+/// @return  nothing: it is no regular file, or a link to a descriptor, such as /dev/stdout or
+///          /dev/fd/3, and is written as it is
+std::optional<std::string> replaceable(const std::string& path) {
+    constexpr int kMostLinks = 40;  // as of the kernel
+    std::filesystem::path at(path);
+    std::error_code error;
+    for (int links = 0;
+         std::filesystem::is_symlink(std::filesystem::symlink_status(at, error)) && !error;
+         ++links) {
+        const auto directory =
+            std::filesystem::canonical(at.has_parent_path() ? at.parent_path() : ".", error);
+        if (error || links == kMostLinks || directory.string().starts_with("/proc/")) {
+            return std::nullopt;
+        }
+        at = directory / std::filesystem::read_symlink(at, error);
+    }
+    const std::filesystem::file_status status = std::filesystem::status(at, error);
+    const bool is_something_else = std::filesystem::exists(status) && !is_regular_file(status);
+    return is_something_else ? std::nullopt : std::optional(at.string());
+}
+
+/// Whether a path still names an open file: another process may have removed or renamed it.
+bool is_at(const FileDescriptor& file, const std::string& path) noexcept {
+    struct stat opened {};
+    struct stat named {};
+    return ::fstat(file.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/// Removes a part that a process left when it was killed. Only the process that has locked a part
+/// removes or renames it.
+///
+/// @param other  gets the process that writes it
+/// @return       false: see errno. EBUSY: another process writes it
+bool remove_left_over(const std::string& path, std::string& other) {
+    const FileDescriptor left(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!left && errno != ELOOP) {  // ELOOP: a link, which no process writes
+        return errno == ENOENT;
+    }
+    if (left && !lock_file(left.get())) {
+        other = locking_process(left.get());
+        errno = EBUSY;
+        return false;
+    }
+    if (left && !is_at(left, path)) {
+        return true;
+    }
+    return ::unlink(path.c_str()) == 0 || errno == ENOENT;
+}
+
+/// Makes a part that its owner alone may read, and locks it.
+///
+/// @param other  gets the process that writes it, when that is another one
+/// @return       without a file see errno. EBUSY: another process writes it
+FileDescriptor open_part(const std::string& path, std::string& other) {
+    constexpr int kTries = 100;  // other processes may come and go
+    constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
+    for (int tries = 0; tries < kTries; ++tries) {
+        if (!remove_left_over(path, other)) {
+            return {};
+        }
+        FileDescriptor part(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwner));
+        if (!part && errno != EEXIST) {
+            return {};
+        }
+        // Before it was locked, another process may have taken it for one that was left.
+        if (part && lock_file(part.get()) && is_at(part, path)) {
+            return part;
+        }
+    }
+    errno = EBUSY;
+    return {};
+}
+
+}  // namespace
 
 WholeFile::WholeFile(const std::string& path) : path_(or_standard_output(path)) {
-    struct stat status {};
-    const bool is_there = ::stat(path_.c_str(), &status) == 0;
-    const bool is_written_as_it_is = path == "-" || (is_there && !S_ISREG(status.st_mode));
-    written_ = is_written_as_it_is ? path_ : path_ + kSuffix;
-    if (is_apart()) {
-        constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
-        static_cast<void>(::unlink(written_.c_str()) == 0);  // one that was left, of any mode
-        file_ = FileDescriptor(
-            ::open(written_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwner));
+    const std::optional<std::string> replaced = path == "-" ? std::nullopt : replaceable(path_);
+    if (replaced) {
+        path_ = *replaced;
+        written_ = path_ + kSuffix;
+        file_ = open_part(written_, other_);
     } else {
+        written_ = path_;
         file_ = open_output(written_, 0).file;
     }
     error_ = file_ ? 0 : errno;
@@ -33,6 +112,11 @@ WholeFile::~WholeFile() {
     if (file_ && is_apart()) {  // it is not whole
         ::unlink(written_.c_str());
     }
+}
+
+std::string WholeFile::explain() const {
+    return error_ == EBUSY && is_apart() ? "another dump writes " + written_ + other_
+                                         : path_ + ": " + words_for(error_);
 }
 
 void WholeFile::write(std::string_view octets) noexcept {

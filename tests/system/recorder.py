@@ -241,6 +241,36 @@ class Recorder(harness.TestCase):
             self.assertEqual(client.wait(20), harness.EX_OK)
         self.read(path)
 
+    def test_links_and_descriptors(self):
+        daemon = self.probe()
+        far = self.path("far.pcapng", b"former content")
+        os.symlink("far.pcapng", self.path("link.pcapng"))
+        arguments = [harness.TRIBUTARY, "dump", "--socket", self.socket, "--last", "1h", "--write"]
+        subprocess.run([*arguments, self.path("link.pcapng")], check=True, timeout=60)
+        self.assertEqual(os.readlink(self.path("link.pcapng")), "far.pcapng")
+        self.assertEqual(len(self.read(far)), harness.DEMO_FRAMES)
+        for name in ("-", "/dev/fd/1", "/proc/self/fd/1"):
+            with self.subTest(name), open(self.path("out.pcapng"), "wb") as out:
+                subprocess.run([*arguments, name], stdout=out, check=True, timeout=60)
+                self.assertEqual(len(self.read(self.path("out.pcapng"))), harness.DEMO_FRAMES)
+        self.end(daemon)
+
+    def test_two_dumps_to_one_file(self):
+        daemon = self.probe()
+        path = self.path("two.pcapng")
+        arguments = [harness.TRIBUTARY, "dump", "--socket", self.socket, "--write", path]
+        with subprocess.Popen([*arguments, "--for", "1h", "--last", "1h"]) as first:
+            harness.wait_until(lambda: os.path.exists(path + ".part"), 20, "the first dump")
+            second = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+            self.assertEqual(second.returncode, 74)
+            self.assertIn("tributary dump: another dump writes %s.part (PID %d)" % (path, first.pid), second.stderr)
+            harness.wait_until(lambda: os.path.getsize(path + ".part") > 100_000, 20, "its packets")
+            first.send_signal(signal.SIGINT)
+            self.assertEqual(first.wait(20), harness.EX_OK)
+        self.assertEqual(len(self.read(path)), harness.DEMO_FRAMES)
+        daemon.wait_for(lambda: daemon.stats()["recorder"]["dumps"]["begun"] == 2, 20, "both dumps")
+        self.end(daemon)
+
     def test_snap_filter_and_inputs(self):
         daemon = self.probe(more='snap: 60, filter: "tcp"')
         found, expected = self.read(self.dump("--last", "1h")), self.read(harness.DEMO, "tcp")
