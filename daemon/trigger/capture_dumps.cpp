@@ -11,6 +11,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -49,7 +50,8 @@ public:
         : since(job.event.at - trigger.armed.options.before),
           until(job.event.at + trigger.armed.options.after),
           trigger_(trigger),
-          file_(trigger, job.event.file) {
+          job_(job) {
+        file_.emplace(trigger, job.event.file);
         const TriggerPackets packets = trigger.armed.options.packets;
         if (packets != TriggerPackets::all) {
             chosen_ = std::make_unique<ChosenPackets>(job.table, packets, job.event.flow,
@@ -62,19 +64,23 @@ public:
         }
         blocks_.add_section("tributary", comment.dump());
         static_cast<void>(interface_of(LinkType::ethernet));
-        is_full_ = file_.error() == 0 && !file_.has_room();
-        has_ended_ = is_full_;
     }
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
     ~Output() = default;
 
-    void add(const ReadFrame& frame) {
+    [[nodiscard]] const Job& job() const noexcept { return job_; }
+    /// An errno; 0: the file could be made.
+    [[nodiscard]] int error() const noexcept { return file_->error(); }
+    /// As TriggerFile::has_room().
+    [[nodiscard]] bool has_room() { return file_->has_room(); }
+    /// @return  whether it needs more room, and cannot go on without has_room()
+    [[nodiscard]] bool add(const ReadFrame& frame) {
         const bool is_wanted =
             chosen_ == nullptr ||
             (frame.fields != nullptr && chosen_->wants_metered(frame.view, *frame.fields));
         if (!is_wanted || has_ended_) {
-            return;
+            return false;
         }
         const std::optional<std::uint32_t> hash =
             frame.fields != nullptr ? std::optional(symmetric_rss_hash(*frame.fields))
@@ -83,20 +89,32 @@ public:
                            {.queue = 0, .rss_hash = hash});
         content_.packets += 1;
         content_.octets += frame.view.captured.size();
-        if (blocks_.octets().size() >= PacketDump::kFlushedAtATime) {
-            flush();
-            is_full_ = !file_.has_room();
-            has_ended_ = is_full_ || !is_written_;
+        if (blocks_.octets().size() < PacketDump::kFlushedAtATime) {
+            return false;
         }
+        flush();
+        has_ended_ = !is_written_;
+        return is_written_;
     }
+    /// Takes no more frames, since it is as large as it may be.
+    void end_early() noexcept {
+        is_full_ = true;
+        has_ended_ = true;
+    }
+    /// Removes what was written, and gives its room to others. It is to be written in another pass.
+    void put_off() noexcept {
+        file_.reset();
+        has_ended_ = true;
+    }
+    [[nodiscard]] bool is_put_off() const noexcept { return !file_; }
     void finish() {
         const Json comment{{"matched", content_.packets}, {"octets", content_.octets}};
         for (const auto& [link, interface] : interfaces_) {
             blocks_.add_statistics(interface, until, content_.packets, 0, comment.dump());
         }
         flush();
-        file_.count(content_);
-        file_.finish(is_written_, is_full_);
+        file_->count(content_);
+        file_->finish(is_written_, is_full_);
     }
     /// Counts it as not written, for this cause; it is removed.
     void suppress(TriggerCounters::Count TriggerCounters::*cause) noexcept {
@@ -114,12 +132,13 @@ private:
                    : interfaces_.emplace(link, blocks_.add_interface(link, "read")).first->second;
     }
     void flush() {
-        is_written_ = is_written_ && file_.error() == 0 && file_.write(blocks_.octets());
+        is_written_ = is_written_ && file_->error() == 0 && file_->write(blocks_.octets());
         blocks_.clear();
     }
 
     TriggerSet::Trigger& trigger_;
-    TriggerFile file_;
+    Job job_;
+    std::optional<TriggerFile> file_;        ///< nothing: it is put off
     std::unique_ptr<ChosenPackets> chosen_;  ///< nullptr: all packets are wanted
     PcapngBlocks blocks_;
     std::map<LinkType, std::uint32_t> interfaces_;
@@ -129,17 +148,73 @@ private:
     bool has_ended_ = false;
 };
 
+/// The files of one pass over the captures, in the order of their numbers. Where a trigger has no
+/// room for all of its files at a time, the latest ones are put off: each file is as large as if it
+/// were written alone.
+class CaptureDumps::Outputs {
+public:
+    [[nodiscard]] std::span<const std::unique_ptr<Output>> all() const noexcept { return all_; }
+    /// Whether another file of a trigger is for a later pass.
+    [[nodiscard]] bool is_full(std::size_t trigger) const {
+        return all_.size() == kMostAtATime || full_.contains(trigger);
+    }
+    /// @return  false: it has no room beside the others of its trigger
+    [[nodiscard]] bool add(std::unique_ptr<Output> output) {
+        if (output->error() == 0 && !output->has_room()) {
+            const std::size_t trigger = output->job().event.trigger;
+            if (!of(trigger).empty()) {
+                full_.insert(trigger);
+                return false;
+            }
+            output->suppress(&TriggerCounters::by_busy);  // former files cannot be removed
+            return true;
+        }
+        all_.push_back(std::move(output));
+        return true;
+    }
+    /// Gives an output more room, for which the latest ones of its trigger are put off, or itself.
+    /// If it is alone, and there is none, it ends.
+    void make_room(Output& output) const {
+        while (!output.has_room()) {
+            const std::vector<Output*> rivals = of(output.job().event.trigger);
+            if (rivals.size() == 1) {
+                output.end_early();
+                return;
+            }
+            rivals.back()->put_off();
+            if (rivals.back() == &output) {
+                return;
+            }
+        }
+    }
+
+private:
+    /// The outputs of a trigger that are not put off.
+    [[nodiscard]] std::vector<Output*> of(std::size_t trigger) const {
+        std::vector<Output*> those;
+        for (const auto& output : all_) {
+            if (output->job().event.trigger == trigger && !output->is_put_off()) {
+                those.push_back(output.get());
+            }
+        }
+        return those;
+    }
+
+    std::vector<std::unique_ptr<Output>> all_;
+    std::set<std::size_t> full_;  ///< triggers
+};
+
 /// Which files are for which time: between two of the times at which files begin and end, it is the
 /// same ones. Frames may come in any order of their times.
 class CaptureDumps::Spans {
 public:
-    explicit Spans(std::span<const std::unique_ptr<Output>> outputs) {
-        for (const auto& output : outputs) {
+    explicit Spans(const Outputs& outputs) : outputs_(outputs) {
+        for (const auto& output : outputs.all()) {
             begins_[output->since];
             begins_[output->until + Timestamp::duration{1}];
         }
         for (auto& [begin, of_time] : begins_) {
-            of_time = those_at(begin, outputs);
+            of_time = those_at(begin, outputs.all());
         }
     }
 
@@ -148,7 +223,9 @@ public:
         PacketFields fields;
         const bool is_metered = parser.parse(frame, fields) == ParseStatus::ok;
         for (Output* const output : at(frame.seen_at)) {
-            output->add({frame, is_metered ? &fields : nullptr});
+            if (output->add({frame, is_metered ? &fields : nullptr})) {
+                outputs_.make_room(*output);
+            }
         }
     }
 
@@ -169,6 +246,7 @@ private:
                                          : std::span<Output* const>(std::prev(behind)->second);
     }
 
+    const Outputs& outputs_;
     std::map<Timestamp, std::vector<Output*>> begins_;
 };
 
@@ -229,37 +307,53 @@ void CaptureDumps::suppress(std::span<const Job> jobs) noexcept {
 void CaptureDumps::write() {
     stop();
     std::ranges::sort(jobs_, {}, [](const Job& job) { return job.event.file; });
-    std::span<const Job> left = jobs_;
-    while (!left.empty() && !parts_.is_interrupted()) {
-        const std::size_t count = std::min(left.size(), kMostAtATime);
-        write_some(left.first(count));
-        left = left.subspan(count);
+    while (!jobs_.empty() && !parts_.is_interrupted()) {
+        write_some();
     }
-    suppress(left);
+    suppress(jobs_);
     jobs_.clear();
 }
 
-void CaptureDumps::write_some(std::span<const Job> jobs) {
-    std::vector<std::unique_ptr<Output>> outputs;
-    for (const Job& job : jobs) {
-        TriggerSet::Trigger& trigger = parts_.set.at(job.event.trigger);
-        try {
-            outputs.push_back(std::make_unique<Output>(trigger, job));
-        } catch (const std::exception& error) {
-            spdlog::error("trigger {}: file {}: {}", trigger.armed.options.name, job.event.file,
-                          error.what());
-            TriggerSet::suppress(trigger, &TriggerCounters::by_write_failure);
+/// Begins the file of a job.
+///
+/// @return  false: it is for a later pass
+bool CaptureDumps::begin(const Job& job, Outputs& outputs) {
+    if (outputs.is_full(job.event.trigger)) {
+        return false;
+    }
+    TriggerSet::Trigger& trigger = parts_.set.at(job.event.trigger);
+    try {
+        return outputs.add(std::make_unique<Output>(trigger, job));
+    } catch (const std::exception& error) {
+        spdlog::error("trigger {}: file {}: {}", trigger.armed.options.name, job.event.file,
+                      error.what());
+        TriggerSet::suppress(trigger, &TriggerCounters::by_write_failure);
+        return true;
+    }
+}
+
+/// Writes files in one pass over the captures. Jobs for which there is no room in it stay.
+void CaptureDumps::write_some() {
+    Outputs outputs;
+    std::vector<Job> left;
+    for (const Job& job : jobs_) {
+        if (!begin(job, outputs)) {
+            left.push_back(job);
         }
     }
     const ReadEnd end = read_captures(Spans(outputs));
-    for (const std::unique_ptr<Output>& output : outputs) {
-        if (end == ReadEnd::all_was_read) {
+    for (const std::unique_ptr<Output>& output : outputs.all()) {
+        if (output->is_put_off()) {
+            left.push_back(output->job());
+        } else if (end == ReadEnd::all_was_read) {
             output->finish();
         } else {
             output->suppress(end == ReadEnd::interrupted ? &TriggerCounters::by_end
                                                          : &TriggerCounters::by_write_failure);
         }
     }
+    std::ranges::sort(left, {}, [](const Job& job) { return job.event.file; });
+    jobs_ = std::move(left);
 }
 
 /// Reads the captures as they were metered, by one thread, and gives each frame to its files.

@@ -48,7 +48,8 @@ public:
     /// Writes all files, when no input thread runs any more. A signal ends it.
     ///
     /// @errors  std::bad_alloc
-    /// @cost    reads the captures once for each kMostAtATime files
+    /// @cost    reads the captures once for each kMostAtATime files, and more often where a trigger
+    ///          has no room for so many
     void write();
     /// Writes none of them: the run was ended early.
     void give_up() noexcept;
@@ -59,6 +60,7 @@ private:
         std::shared_ptr<const WatchedTable> table;
     };
     class Output;
+    class Outputs;
     class Spans;
 
     void collect();
@@ -67,12 +69,13 @@ private:
     enum class ReadEnd : std::uint8_t { all_was_read, interrupted, failed };
 
     void suppress(std::span<const Job> jobs) noexcept;
-    void write_some(std::span<const Job> jobs);
+    void write_some();
+    [[nodiscard]] bool begin(const Job& job, Outputs& outputs);
     [[nodiscard]] ReadEnd read_captures(const Spans& spans);
 
     Parts parts_;
     std::atomic<bool> is_stopping_{false};
-    std::vector<Job> jobs_;  ///< of the thread; of main once that has ended
+    std::vector<Job> jobs_;  ///< to be written. Of the thread; of main once that has ended
     HelperThread thread_;
 };
 

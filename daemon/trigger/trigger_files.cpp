@@ -137,6 +137,9 @@ std::string TriggerFiles::path_of(std::uint32_t number) const {
 
 bool TriggerFiles::give_room(std::uint64_t octets, std::uint64_t& removed) {
     const std::lock_guard lock(mutex_);
+    if (given_ + octets > most_octets_) {  // also without any other file
+        return false;
+    }
     while (octets_ + given_ + octets > most_octets_ && !files_.empty()) {
         const auto oldest = files_.begin();
         if (::unlink(path_of(oldest->first).c_str()) != 0 && errno != ENOENT) {

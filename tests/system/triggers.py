@@ -374,8 +374,31 @@ class Triggers(harness.TestCase):
         trigger = self.trigger('name: big, when: "packets > 5", packets: all, rate: 1000/s', before=3600, after=3600)
         account = self.offline(harness.DEMO, triggers=trigger.replace("}", ", max-size: 1MiB}"))["big"]
         self.assertGreater(account["fired"], 5)
-        self.assertGreater(account["removed"] + account["suppressed_by_cause"]["busy"] + account["ended_early"], 0)
-        self.assertLessEqual(sum(os.path.getsize(path) for path in glob.glob(self.files + "/*")), 2**20)
+        left = glob.glob(self.files + "/*")
+        self.assertLessEqual(sum(os.path.getsize(path) for path in left), 2**20)
+        # Each file is whole, although two of them have no room at a time; the latest one is left.
+        self.assertEqual((account["suppressed"], account["ended_early"]), (0, 0))
+        self.assertEqual(account["files"], account["fired"])
+        self.assertEqual(account["packets"], account["files"] * harness.DEMO_FRAMES)
+        self.assertEqual(account["removed"], account["files"] - len(left))
+        self.assertIn(self.path_of("big", account["files"]), left)
+        for path in left:
+            self.assertEqual(len(self.read(path)), harness.DEMO_FRAMES)
+
+    def test_files_of_captures_that_have_room_together_only_as_they_are(self):
+        # Each file has about 300 KiB, of 1 MiB: the first ones make room for the last ones.
+        frames = [(number, udp("192.0.2.1", "198.51.100.%d" % (number // 300 + 1), 1000 + number // 300, 53, bytes(900)))
+                  for number in range(9 * 300)]
+        trigger = self.trigger('name: some, when: "packets > 5"', before=3600, after=3600)
+        account = self.offline(self.path("sent.pcap", capture_of(frames)), idle=86400, triggers=trigger.replace(
+            "}", ", rate: 1000/s, max-size: 1MiB}"))["some"]
+        self.assertEqual((account["fired"], account["files"], account["packets"]), (9, 9, 9 * 300))
+        self.assertEqual((account["suppressed"], account["ended_early"]), (0, 0))
+        left = sorted(glob.glob(self.files + "/*"))
+        self.assertEqual(left, [self.path_of("some", number) for number in range(10 - len(left), 10)])
+        self.assertGreaterEqual(len(left), 2)
+        for path in left:
+            self.assertEqual(len(self.read(path)), 300)
 
     def test_a_scan_in_a_capture(self):
         scan, sent = self.scan()

@@ -55,6 +55,11 @@ TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[da
     CHECK_FALSE(files.give_room(200, removed));
     CHECK(directory.names().empty());
     files.take_back(900);
+    put(files.path_of(4), 100);
+    files.keep(4, 100);
+    CHECK_FALSE(files.give_room(1001, removed));  // no file is removed for that
+    CHECK(removed == 3);
+    CHECK(directory.names() == std::vector<std::string>{"a-000004.pcapng"});
     CHECK(files.give_room(1000, removed));
     CHECK_FALSE(files.give_room(1, removed));
 }
