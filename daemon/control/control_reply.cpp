@@ -67,8 +67,10 @@ bool ControlReply::wait_for_reader() const noexcept {
 }
 
 bool ControlReply::has_enough() const noexcept {
-    std::byte next{};
-    return ::recv(socket_, &next, sizeof next, MSG_PEEK | MSG_DONTWAIT) == 0;
+    // Not recv(): octets behind the command, which are never read, would hide the end. POLLHUP and
+    // POLLERR come without being asked for.
+    pollfd connection{.fd = socket_, .events = POLLRDHUP, .revents = 0};
+    return ::poll(&connection, 1, 0) > 0;
 }
 
 std::optional<uid_t> ControlReply::user() const noexcept {

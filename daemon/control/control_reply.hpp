@@ -43,8 +43,8 @@ public:
     /// @param verdict  kGoodVerdict, or why the command failed
     void end(std::string_view verdict);
 
-    /// Whether the client has closed its sending side behind the command: it asks a command that
-    /// goes on for some time to end its answer.
+    /// Whether the client has closed its sending side or the connection: it asks a command that
+    /// goes on for some time to end its answer, or is gone.
     [[nodiscard]] bool has_enough() const noexcept;
     /// The user id of the client's process; nothing: the system does not tell.
     [[nodiscard]] std::optional<uid_t> user() const noexcept;

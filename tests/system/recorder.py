@@ -271,6 +271,18 @@ class Recorder(harness.TestCase):
         daemon.wait_for(lambda: daemon.stats()["recorder"]["dumps"]["begun"] == 2, 20, "both dumps")
         self.end(daemon)
 
+    def test_clients_that_are_gone_take_no_place(self):
+        daemon = self.probe()
+        for number in range(6):  # more than there are places
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(self.socket)
+                client.sendall(b'dump {"last": 1, "for": 3600}\n')
+                daemon.wait_for(lambda number=number: daemon.stats()["recorder"]["dumps"]["begun"] == number + 1, 20, "a dump")
+                client.sendall(b"x")  # which nobody reads
+        daemon.wait_for(lambda: sum(daemon.stats()["recorder"]["dumps"][end] for end in ("whole", "cut_off")) == 6, 20,
+                        "the ends of all dumps")
+        self.end(daemon)
+
     def test_snap_filter_and_inputs(self):
         daemon = self.probe(more='snap: 60, filter: "tcp"')
         found, expected = self.read(self.dump("--last", "1h")), self.read(harness.DEMO, "tcp")

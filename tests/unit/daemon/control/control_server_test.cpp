@@ -6,6 +6,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -167,6 +169,34 @@ TEST_CASE("ControlServer: a line of 4096 octets is a command, a longer one is no
     CHECK(in_parts.read_to_end().empty());
     CHECK_THROWS_WITH(served.ask("echo x" + longest), "the answer was cut off");
     CHECK(served.ask("echo still there") == "still there");
+}
+
+TEST_CASE("ControlReply: a client that ends its sending side, or is gone, has enough",
+          "[daemon][unit]") {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    const FileDescriptor server(ends[0]);
+    std::optional<ControlPeer> client{FileDescriptor(ends[1])};
+    ControlReply reply(server.get());
+    CHECK_FALSE(reply.has_enough());
+    SECTION("it sends more than its command, and ends") {
+        client->send("x");
+        CHECK_FALSE(reply.has_enough());
+        client->end_sending();
+        CHECK(reply.has_enough());
+        CHECK(reply.write("the rest"));
+    }
+    SECTION("it sends more than its command, and is gone") {
+        client->send("x");
+        client.reset();
+        CHECK(reply.has_enough());
+        CHECK_FALSE(reply.write("the rest"));
+    }
+    SECTION("it is gone, and has not read all") {
+        CHECK(reply.write("a part"));
+        client.reset();
+        CHECK(reply.has_enough());
+    }
 }
 
 TEST_CASE("ControlServer: clients that go away hold nothing up", "[daemon][unit][threads]") {
