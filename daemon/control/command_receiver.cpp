@@ -74,6 +74,7 @@ void CommandReceiver::receive(int socket) {
         waiting->octets.resize(end);
         waiting->is_whole = true;
     } else if (waiting->octets.size() >= kLongestControlLine) {
+        ControlReply(socket).end(too_long_command());  // nothing was sent before: it fits
         close(waiting);
     }
 }

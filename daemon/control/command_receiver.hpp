@@ -37,7 +37,8 @@ public:
     void add(FileDescriptor socket, Time now);
     /// Adds the sockets that may become readable.
     void add_to(std::vector<pollfd>& fds) const;
-    /// Reads from a socket; closes a connection that has ended or sends no command.
+    /// Reads from a socket; closes a connection that has ended or sends no command. A client whose
+    /// command is too long gets an answer.
     void receive(int socket);
 
     [[nodiscard]] bool has_command() const noexcept;

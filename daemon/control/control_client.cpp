@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 
+#include "daemon/control/control_reply.hpp"
 #include "daemon/control/control_socket.hpp"
 #include "export/listing/printable_text.hpp"
 
@@ -43,8 +44,11 @@ FileDescriptor connect(const std::string& path, std::chrono::seconds timeout,
 
 FileDescriptor ask(const std::string& path, const std::string& command,
                    std::chrono::seconds timeout, const SocketBuffer::Wait& wait) {
-    FileDescriptor socket = connect(path, timeout, wait);
     const std::string line = command + "\n";
+    if (line.size() > kLongestControlLine) {
+        throw ControlFailure(too_long_command());
+    }
+    FileDescriptor socket = connect(path, timeout, wait);
     // A connection refused at once takes no command, but brings the reason.
     static_cast<void>(::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0);
     return socket;

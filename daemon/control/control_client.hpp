@@ -27,8 +27,8 @@ public:
     /// @param command  a line without its end
     /// @param timeout  how long tributaryd may be silent, before and within its answer
     /// @param wait     called while the connection or an answer is awaited
-    /// @errors  ControlFailure: no tributaryd listens there, or it is silent, or it refuses the
-    ///          command at once
+    /// @errors  ControlFailure: the command is longer than kLongestControlLine, no tributaryd
+    ///          listens there, or it is silent, or it refuses the command at once
     ControlAnswer(const std::string& socket, const std::string& command,
                   std::chrono::seconds timeout,
                   const SocketBuffer::Wait& wait = SocketBuffer::wait_idly);

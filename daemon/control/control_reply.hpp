@@ -66,12 +66,18 @@ private:
 using ControlCommand = std::function<void(const std::string& arguments, ControlReply& reply)>;
 using ControlCommands = std::map<std::string, ControlCommand, std::less<>>;
 
-/// Octets of a command's line, with its end; a longer one gets no answer.
+/// Octets of a command's line, with its end; a longer one is refused.
 inline constexpr std::size_t kLongestControlLine = 4096;
 
 /// Where the command's line ends in the client's octets; npos: not yet, or the line is too long.
 [[nodiscard]] inline std::size_t command_end(std::string_view octets) noexcept {
     return octets.substr(0, kLongestControlLine).find('\n');
+}
+
+/// Why a longer line is refused, by the client before it is sent, and by the server.
+[[nodiscard]] inline std::string too_long_command() {
+    return "the command is longer than " + std::to_string(kLongestControlLine - 1) +
+           " octets: a shorter filter is needed";
 }
 
 /// Runs one command, and ends the answer.

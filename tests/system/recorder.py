@@ -283,6 +283,13 @@ class Recorder(harness.TestCase):
                         "the ends of all dumps")
         self.end(daemon)
 
+    def test_filters_that_are_long(self):
+        daemon = self.probe()
+        long = " or ".join("host 192.0.2.%d" % (number % 250) for number in range(200))
+        self.assertEqual(self.read(self.dump("--filter", long, "--last", "1h")), self.read(harness.DEMO, long))
+        self.assertIn("the command is longer than 4095 octets", self.dump("--filter", long + " or " + long, expect=69))
+        self.end(daemon)
+
     def test_snap_filter_and_inputs(self):
         daemon = self.probe(more='snap: 60, filter: "tcp"')
         found, expected = self.read(self.dump("--last", "1h")), self.read(harness.DEMO, "tcp")

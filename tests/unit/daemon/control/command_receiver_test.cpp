@@ -94,7 +94,7 @@ TEST_CASE("CommandReceiver: a connection that ends, or says too much, is closed"
     CHECK_FALSE(says_too_much.client.has_ended());
     says_too_much.client.send("x");
     receiver.receive(says_too_much.socket);
-    CHECK(says_too_much.client.has_ended());
+    CHECK(says_too_much.client.read_to_end() == control_end(too_long_command()));
     CHECK(awaited(receiver) == 0);
     CHECK_FALSE(receiver.has_command());
 }
