@@ -65,11 +65,14 @@ void make_directory(const std::string& directory) {
     if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
         refuse(directory, std::generic_category().message(errno));
     }
-    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+}
+
+void warn_about(const std::string& directory, mode_t mode) {
+    if ((mode & (S_IRWXG | S_IRWXO)) != 0) {
         spdlog::warn(
             "triggers: directory {} can be entered by others than its owner (mode {:o}); "
             "files there have the content of conversations",
-            directory, status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+            directory, mode & (S_IRWXU | S_IRWXG | S_IRWXO));
     }
 }
 
@@ -84,16 +87,23 @@ std::string trigger_directory(const std::string& option) {
     return std::string(directories.substr(0, directories.find(':'))) + "/triggers";
 }
 
-LockedDirectory::LockedDirectory(const std::string& path) {
+void LockedDirectories::add(const std::string& path) {
     make_directory(path);
-    directory_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory_) {
+    FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat status {};
+    if (!directory || ::fstat(directory.get(), &status) != 0) {
         refuse(path, std::generic_category().message(errno));
     }
+    const std::pair place(status.st_dev, status.st_ino);
+    if (directories_.contains(place)) {
+        return;
+    }
+    warn_about(path, status.st_mode);
     // A file system without locks has none to refuse.
-    if (::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         refuse(path, "another process writes files of triggers there");
     }
+    directories_.emplace(place, std::move(directory));
 }
 
 TriggerFiles::TriggerFiles(std::string directory, std::string name, std::uint64_t most_octets)

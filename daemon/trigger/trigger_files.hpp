@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "export/file_descriptor.hpp"
 
@@ -15,17 +18,19 @@ namespace tributary {
 /// /var/lib/tributary/triggers.
 [[nodiscard]] std::string trigger_directory(const std::string& option);
 
-/// A directory that this process alone writes files of triggers to, as long as the object lives.
-class LockedDirectory {
+/// Directories that this process alone writes files of triggers to, as long as the object lives.
+class LockedDirectories {
 public:
-    /// Makes the directory, for its owner alone, where it is not there.
+    /// Makes a directory, for its owner alone, where it is not there. Without effect for one that
+    /// was added before, also by another of its names.
     ///
     /// @errors  StartupError(73): the directory cannot be made, read or written to, or another
     ///          process has locked it
-    explicit LockedDirectory(const std::string& path);
+    void add(const std::string& path);
 
 private:
-    FileDescriptor directory_;
+    /// By device and inode.
+    std::map<std::pair<dev_t, ino_t>, FileDescriptor> directories_;
 };
 
 /// The files of one trigger, DIRECTORY/NAME-NUMBER.pcapng: bounded together, the oldest goes first.

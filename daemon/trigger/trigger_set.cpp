@@ -18,8 +18,7 @@ TriggerSet::TriggerSet(const std::vector<TriggerOptions>& triggers, TimestampUni
     : timestamps_(timestamps), when_full_(when_full) {
     std::uint32_t last = 0;
     for (const TriggerOptions& options : triggers) {
-        const std::string directory = trigger_directory(options.directory);
-        directories_.try_emplace(directory, directory);
+        directories_.add(trigger_directory(options.directory));
         triggers_.push_back(std::make_unique<Trigger>(options, triggers_.size()));
         last = std::max(last, triggers_.back()->files.last());
     }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -38,7 +37,7 @@ public:
 
     /// @param timestamps  whose names conditions may have
     /// @param when_full   what input threads do with an event then
-    /// @errors            as of LockedDirectory() and TriggerFiles()
+    /// @errors            as of LockedDirectories::add() and TriggerFiles()
     TriggerSet(const std::vector<TriggerOptions>& triggers, TimestampUnit timestamps,
                WhenEventsFull when_full);
     TriggerSet(const TriggerSet&) = delete;
@@ -90,7 +89,7 @@ public:
 private:
     [[nodiscard]] std::vector<std::shared_ptr<TriggerEvents>> look_at_events();
 
-    std::map<std::string, LockedDirectory> directories_;
+    LockedDirectories directories_;
     std::vector<std::unique_ptr<Trigger>> triggers_;
     TimestampUnit timestamps_;
     WhenEventsFull when_full_;

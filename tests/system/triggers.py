@@ -197,7 +197,8 @@ class Triggers(harness.TestCase):
         others = [udp("203.0.113.1", "203.0.113.2", 7, 7, b"%d" % number) for number in range(20)]
         sent = interleaved(strange, same_host, others)
         daemon = self.probe(sent, triggers=", ".join([
-            self.trigger(TTL.replace("ttl,", "of-hosts,"), packets="hosts"), self.trigger(TTL, packets="all")]))
+            self.trigger(TTL.replace("ttl,", "of-hosts,"), packets="hosts"),
+            self.trigger(TTL, packets="all", directory=self.files + "/")]))  # the same directory
         self.await_files(daemon, "of-hosts", 1)
         self.await_files(daemon, "ttl", 1)
         self.ended(daemon)

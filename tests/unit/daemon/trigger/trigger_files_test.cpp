@@ -75,18 +75,33 @@ TEST_CASE("TriggerFiles: a file that cannot be removed stays in the account", "[
     CHECK(files.give_room(200, removed));
 }
 
-TEST_CASE("LockedDirectory: makes a directory for its owner alone, or says why not",
+TEST_CASE("LockedDirectories: makes a directory for its owner alone, or says why not",
           "[daemon][unit]") {
     const TemporaryDirectory directory;
     const std::string path = directory / "one" / "two";
     {
-        const LockedDirectory locked(path);
+        LockedDirectories locked;
+        locked.add(path);
         struct stat status {};
         REQUIRE(::stat(path.c_str(), &status) == 0);
         CHECK((status.st_mode & 0777U) == 0700U);
-        CHECK_THROWS_AS(LockedDirectory(path), StartupError);
+        CHECK_THROWS_AS(LockedDirectories().add(path), StartupError);
     }
-    CHECK_NOTHROW(LockedDirectory(path));
+    LockedDirectories locked;
+    CHECK_NOTHROW(locked.add(path));
     put(directory / "file", 1);
-    CHECK_THROWS_AS(LockedDirectory(directory / "file"), StartupError);
+    CHECK_THROWS_AS(locked.add(directory / "file"), StartupError);
+}
+
+TEST_CASE("LockedDirectories: one directory by several names", "[daemon][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "one";
+    LockedDirectories locked;
+    locked.add(path + "/");
+    std::filesystem::create_directory_symlink(path, directory / "link");
+    for (const std::string& name :
+         {path, directory.path() + "/./one", (directory / "link").string()}) {
+        CHECK_NOTHROW(locked.add(name));
+        CHECK_THROWS_AS(LockedDirectories().add(name), StartupError);
+    }
 }
