@@ -386,7 +386,7 @@ private:
                                   .cpu = places_.inputs[places.size()].cpu});
             }
         }
-        // Some 2 s of CPU time for a GiB, and as much again for a slow machine.
+        // Some 0.5 s of CPU time for a GiB, and seven times as much for a slow machine.
         constexpr std::uint64_t kOctetsInASecond = std::uint64_t{1} << 28U;
         constexpr std::chrono::seconds kRest{90};
         service_manager_.extend_start(

@@ -34,8 +34,8 @@ public:
     /// Of the records of all flows.
     [[nodiscard]] virtual const RecordLayout& layout() const noexcept = 0;
 
-    // These two are for on_burst() alone. In a notice packets of the burst may not be accounted
-    // yet.
+    // begun() is for on_burst() alone, flow_of() also for FlowWatcher::on_packet() and its packet.
+    // In a notice packets of the burst may not be accounted yet.
     /// The packets of the burst that began their flow, in the order of the metered packets.
     [[nodiscard]] virtual PacketMask begun() const noexcept = 0;
     /// @param packet  metered, of the burst
@@ -44,8 +44,8 @@ public:
         const KeyedPacket& packet) const noexcept = 0;
     [[nodiscard]] virtual bool is_running(FlowHandle flow) const noexcept = 0;
     /// The record that the flow has so far, as it would be exported: FlowRecord of the layout, of a
-    /// biflow from its initiator. All packets of the burst are in it, unless they are in a record
-    /// that has ended; the reason of its end is `none`.
+    /// biflow from its initiator. It has the packets of the burst, in on_packet() up to that one,
+    /// unless they are in a record that has ended; the reason of its end is `none`.
     ///
     /// @return  valid until the next call, also of another stage. Empty: the flow has ended, or is
     ///          between two records

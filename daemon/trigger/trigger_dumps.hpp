@@ -39,7 +39,8 @@ public:
     static constexpr std::size_t kMostRunning = 8;
     /// Files that wait; what fires beyond is counted as `busy`.
     static constexpr std::size_t kMostWaiting = 64;
-    /// How long the end of the program waits for files.
+    /// At the end of the program files are begun and written for so long. Then those that wait are
+    /// given up, and those that are being written end early, as whole ones.
     static constexpr std::chrono::milliseconds kEndPatience{5000};
 
     /// @param set     outlives this
