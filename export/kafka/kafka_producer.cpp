@@ -225,6 +225,8 @@ struct TopicAnswer {
     bool is_reached{};    ///< a broker has answered
 };
 
+    // To ask for a topic would create it where brokers allow that: a producer's default.
+    set(conf.get(), "allow.auto.create.topics", "false");
 struct KafkaProducer::Library {
     rd_kafka_t* producer{};
     rd_kafka_topic_t* topic{};

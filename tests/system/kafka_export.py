@@ -233,5 +233,34 @@ class Several(KafkaCase):
                 self.assertEqual(counts, expected, mode)
 
 
+class Creating(KafkaCase):
+    """A broker that creates a topic when a client asks for it, as brokers do by default."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if why_there_is_no_broker() is None:
+            cls.broker = cls.enterClassContext(Broker({"auto.create.topics.enable": "true"}))
+
+    ENDS = (harness.EX_OK, harness.EX_IOERR)
+
+    def topics(self):
+        found = json.loads(self.broker.kcat("-L", "-J"))["topics"]
+        return {topic["topic"] for topic in found}
+
+    def test_the_probe_creates_no_topic(self):
+        ledger, text = self.run_probe(self.config(self.broker.address, topic="absent", drain=3))
+        self.assertEqual(ledger["flows"]["exported"], 0)
+        self.assertIn("Unknown topic", text)
+        self.assertNotIn("absent", self.topics())
+
+    def test_a_property_allows_it(self):
+        allowed = "properties: {allow.auto.create.topics: 'true'}"
+        ledger, _ = self.run_probe(self.config(self.broker.address, allowed, topic="allowed"))
+        self.assertIn("allowed", self.topics())
+        self.assertEqual(ledger["flows"]["exported"], self.totals(self.topic(self.broker, "allowed"))[0])
+        self.assertEqual(ledger["flows"]["lost"], 0)
+
+
 if __name__ == "__main__":
     harness.main()
