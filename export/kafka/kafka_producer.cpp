@@ -411,7 +411,7 @@ void KafkaProducer::give_up_all() noexcept {
     }
 }
 
-void KafkaProducer::check(const KafkaOptions& options) {
+std::size_t KafkaProducer::check(const KafkaOptions& options) {
     Conf conf = make_conf(options);
     // Without brokers it connects nowhere. But it asks for tickets and tokens as soon as it begins.
     disarm_kinit(conf.get());
@@ -445,3 +445,6 @@ void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) n
 }
 
 }  // namespace tributary
+    // The library has it in decimal digits, whatever base it was given in.
+    const std::size_t batch_octets = std::stoul(value_of(conf.get(), "batch.size"));
+    return batch_octets;

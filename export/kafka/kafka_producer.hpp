@@ -100,8 +100,9 @@ public:
     ///
     /// @errors  ExportError
     /// @thread  any
+    /// @return  their `batch.size`, as the library reads it
     /// @cost    a millisecond or so; more where it reads certificates
-    static void check(const KafkaOptions& options);
+    static std::size_t check(const KafkaOptions& options);
 
 private:
     struct Library;  ///< handles of librdkafka

@@ -32,13 +32,7 @@ std::uint64_t id_of(std::uint64_t message, std::size_t item) noexcept {
 }  // namespace
 
 KafkaTransport::KafkaTransport(const CollectorOptions& collector, CollectorEvents& events)
-    : options_(collector.kafka), events_(events) {
-    KafkaProducer::check(options_);
-    const auto wanted = options_.properties.find("batch.size");
-    if (wanted != options_.properties.end()) {  // it is a number, or the check had refused it
-        batch_octets_ = std::stoul(wanted->second);
-    }
-}
+    : options_(collector.kafka), events_(events), batch_octets_(KafkaProducer::check(options_)) {}
 
 KafkaTransport::~KafkaTransport() { retire(); }
 

@@ -37,8 +37,6 @@ class KafkaTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};
     static constexpr std::chrono::seconds kRenewAfter{30};
-    /// Of the items that go to a partition together: what brokers accept by default.
-    static constexpr std::size_t kBatchOctets = 1'000'000;
 
     /// @errors  ExportError: the options cannot be used
     KafkaTransport(const CollectorOptions& collector, CollectorEvents& events);
@@ -112,7 +110,7 @@ private:
     std::uint64_t refused_{};  ///< items since the last poll
     bool is_news_{};           ///< an item was not delivered since the last poll
     std::string fault_;        ///< why
-    std::size_t batch_octets_ = kBatchOctets;
+    std::size_t batch_octets_;
     std::optional<std::chrono::nanoseconds> retry_at_;
     std::size_t by_item_{};        ///< of the oldest ones, as last reported
     std::deque<Taken> taken_;      ///< without a reported outcome, oldest first

@@ -367,6 +367,20 @@ TEST_CASE("KafkaTransport: the library's limit of items is back-pressure", "[exp
     CHECK(numbers_in(kafka) == numbers(2500));
 }
 
+TEST_CASE("KafkaTransport: batch.size is read in the bases that the library knows",
+          "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    CollectorOptions options = kafka.collector();
+    CHECK(KafkaProducer::check(options.kafka) == 1'000'000);
+    options.kafka.properties["batch.size"] = "020000";
+    CHECK(KafkaProducer::check(options.kafka) == 8192);
+    options.kafka.properties["batch.size"] = "0x10000";
+    CHECK(KafkaProducer::check(options.kafka) == 65'536);
+    Run run(options);
+    deliver(run, message_of(0, 100));
+    CHECK(numbers_in(kafka) == numbers(100));
+}
+
 TEST_CASE("KafkaTransport: unknown properties, and secrets that cannot be read, are errors",
           "[export][unit]") {
     KafkaMock kafka(kPartitions);
