@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <new>
 #include <string>
 #include <string_view>
@@ -60,6 +61,35 @@ std::string words_of(const std::array<char, kErrorOctets>& error) {
     std::string words(error.data());
     words.erase(words.find_last_not_of(" \n") + 1);
     return words;
+}
+
+using Secrets = std::map<std::string, std::string>;
+
+/// A secret of which the library's words may quote a part: those that have `mark` in them.
+struct QuotedSecret {
+    std::string_view property;
+    std::string_view mark;
+    std::string_view instead;  ///< what is shown
+};
+
+constexpr std::string_view kTokenFault =
+    "OAUTHBEARER: librdkafka cannot log in; its words may quote the secret "
+    "sasl.oauthbearer.config, and are not shown";
+constexpr std::array kQuotedSecrets{
+    QuotedSecret{"sasl.oauthbearer.config", "OAUTHBEARER", kTokenFault},
+    QuotedSecret{"sasl.oauthbearer.config", "sasl.oauthbearer", kTokenFault},
+    QuotedSecret{"sasl.kerberos.kinit.cmd", "kinit",
+                 "property sasl.kerberos.kinit.cmd: librdkafka refuses its value"}};
+
+/// The library's words for a fault, or other words where these may quote a secret that was given.
+std::string_view without_secrets(const Secrets& secrets, std::string_view words) noexcept {
+    const auto quotes = [&](const QuotedSecret& quoted) {
+        const auto is_it = [&](const auto& secret) { return secret.first == quoted.property; };
+        return words.find(quoted.mark) != std::string_view::npos &&
+               std::ranges::any_of(secrets, is_it);
+    };
+    const auto* const quoted = std::ranges::find_if(kQuotedSecrets, quotes);
+    return quoted == kQuotedSecrets.end() ? words : quoted->instead;
 }
 
 /// @param is_secret  the value must not be in the message
@@ -139,7 +169,9 @@ Producer make_producer(const KafkaOptions& options, Conf conf) {
     std::array<char, kErrorOctets> error{};
     Producer producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), error.data(), error.size()));
     if (producer == nullptr) {
-        throw ExportError("kafka: " + words_of(error) + advice);
+        const std::string words = words_of(error);
+        throw ExportError("kafka: " + std::string(without_secrets(options.secrets, words)) +
+                          advice);
     }
     static_cast<void>(conf.release());  // the producer has it
     return producer;
@@ -193,6 +225,8 @@ Conf make_conf(const KafkaOptions& options) {
     set(conf.get(), "topic.metadata.propagation.max.ms", "2000");
     set(conf.get(), "sticky.partitioning.linger.ms", "0");  // records without a key, too
     set(conf.get(), "client.id", "tributary");
+    // To ask for a topic would create it where brokers allow that: a producer's default.
+    set(conf.get(), "allow.auto.create.topics", "false");
     for (const auto& [property, value] : options.properties) {
         set(conf.get(), property, value);
     }
@@ -225,8 +259,6 @@ struct TopicAnswer {
     bool is_reached{};    ///< a broker has answered
 };
 
-    // To ask for a topic would create it where brokers allow that: a producer's default.
-    set(conf.get(), "allow.auto.create.topics", "false");
 struct KafkaProducer::Library {
     rd_kafka_t* producer{};
     rd_kafka_topic_t* topic{};
@@ -300,6 +332,7 @@ struct KafkaProducer::Library {
 KafkaProducer::KafkaProducer(const KafkaOptions& options, std::size_t batch_octets,
                              ReportHandler handler)
     : handler_(std::move(handler)),
+      secrets_(options.secrets),
       batch_octets_(batch_octets),
       library_(std::make_unique<Library>()) {
     Conf conf = make_conf(options);
@@ -418,7 +451,10 @@ std::size_t KafkaProducer::check(const KafkaOptions& options) {
     if (asks_for_tokens(conf.get())) {
         set(conf.get(), "security.protocol", "plaintext");
     }
+    // The library has it in decimal digits, whatever base it was given in.
+    const std::size_t batch_octets = std::stoul(value_of(conf.get(), "batch.size"));
     static_cast<void>(make_producer(options, std::move(conf)));
+    return batch_octets;
 }
 
 void KafkaProducer::report(std::uint64_t id, ItemOutcome outcome, const char* error) noexcept {
@@ -441,10 +477,7 @@ void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) n
     if (words == nullptr) {
         return;
     }
-    keep_text(error_, words);
+    keep_text(error_, without_secrets(secrets_, words));
 }
 
 }  // namespace tributary
-    // The library has it in decimal digits, whatever base it was given in.
-    const std::size_t batch_octets = std::stoul(value_of(conf.get(), "batch.size"));
-    return batch_octets;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -89,7 +90,8 @@ public:
     }
     /// Whether it can send nothing any more, so that another producer is needed.
     [[nodiscard]] bool has_failed() const noexcept { return failed_; }
-    /// The last fault of the connection or the producer, in the library's words; empty: none.
+    /// The last fault of the connection or the producer, in the library's words, unless these may
+    /// quote a secret; empty: none.
     [[nodiscard]] const std::string& error() const noexcept { return error_; }
     /// Why the topic was not found, once for each time that it was asked for; empty: it was found,
     /// or no answer has come.
@@ -98,9 +100,9 @@ public:
     /// Whether the library knows these properties, and takes these values, alone and together: it
     /// makes a producer of them, which connects nowhere, and ends it.
     ///
+    /// @return  their `batch.size`, as the library reads it
     /// @errors  ExportError
     /// @thread  any
-    /// @return  their `batch.size`, as the library reads it
     /// @cost    a millisecond or so; more where it reads certificates
     static std::size_t check(const KafkaOptions& options);
 
@@ -120,6 +122,7 @@ private:
     std::atomic<bool> reached_{};
     bool failed_{};
     bool batch_refused_{};
+    std::map<std::string, std::string> secrets_;  ///< as given: their properties and their files
     std::size_t batch_octets_;
     std::string error_;
     std::array<Taken, kMostAtATime> taken_{};

@@ -436,6 +436,15 @@ class Refused(FaultCase):
             self.assertNotIn(PASSWORD, done.stdout + done.stderr)
         self.assertEqual(self.settle(run, self.ledger()), FEW)
 
+    def test_no_fault_of_a_token_quotes_its_secret(self):
+        """librdkafka's words for it do."""
+        keys = ("secrets: {sasl.oauthbearer.config: %s}, properties: {security.protocol: SASL_SSL, sasl.mechanism: OAUTHBEARER, "
+                "enable.sasl.oauthbearer.unsecure.jwt: 'true', ssl.ca.location: %s}")
+        for secret in (PASSWORD, "principal=probe " + PASSWORD, "principal=probe lifeSeconds=" + PASSWORD):
+            config = self.config(self.broker.address, keys % (self.path("token", secret), self.broker.ca), drain=2)
+            _, text = self.run_probe(config, self.capture)  # which looks for the secret
+            self.assertIn("the secret sasl.oauthbearer.config", text)
+
     def test_threads_of_a_producer_may_outlive_the_end(self):
         harness.need("cc")
         if harness.SANITIZED:

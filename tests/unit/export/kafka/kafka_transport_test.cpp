@@ -445,6 +445,40 @@ TEST_CASE(
     CHECK(judged(with_tokens) == "accepted");
 }
 
+TEST_CASE("KafkaProducer: a command of Kerberos that is refused is not quoted", "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string command = directory.path() + "/command";
+    std::ofstream(command) << "kinit %{hidden}\n";
+    KafkaOptions options;
+    options.properties = {{"security.protocol", "SASL_PLAINTEXT"}, {"sasl.mechanism", "GSSAPI"}};
+    options.secrets = {{"sasl.kerberos.kinit.cmd", command}};
+    CHECK_THROWS_WITH(KafkaProducer::check(options),
+                      "kafka: property sasl.kerberos.kinit.cmd: librdkafka refuses its value");
+}
+
+TEST_CASE("KafkaProducer: what the library says of a token's secret is not shown",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() + "/token";
+    KafkaOptions options;
+    options.brokers = "127.0.0.1:1";
+    options.topic = "t";
+    options.properties = {{"security.protocol", "SASL_PLAINTEXT"},
+                          {"sasl.mechanism", "OAUTHBEARER"},
+                          {"enable.sasl.oauthbearer.unsecure.jwt", "true"}};
+    options.secrets = {{"sasl.oauthbearer.config", path}};
+    for (const char* const secret :
+         {"hidden", "principal=p lifeSeconds=hidden", "principal=p hidden"}) {
+        std::ofstream(path) << secret << "\n";
+        KafkaProducer producer(options, 1000, {});
+        CHECK(wait_until([&] {
+            producer.poll();
+            return producer.error().starts_with("OAUTHBEARER");
+        }));
+        CHECK_THAT(producer.error(), !Catch::Contains("hidden"));
+    }
+}
+
 TEST_CASE("KafkaProducer: a check begins no command of Kerberos", "[export][unit]") {
     const TemporaryDirectory directory;
     const std::string began = directory.path() + "/began";
