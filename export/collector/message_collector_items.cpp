@@ -26,24 +26,30 @@ std::optional<ExportLoss> loss_of(ItemOutcome outcome) noexcept {
 /// have its outcome in common.
 struct ItemsOfRecords {
     RecordTally tally;
+    bool has_delivered{};
     bool has_refused{};
     bool has_unconfirmed{};
     bool has_not_sent{};
 
     void add(const RecordItem& item, ItemOutcome outcome) noexcept {
         tally += item.tally;
+        has_delivered = has_delivered || outcome == ItemOutcome::delivered;
         has_refused = has_refused || outcome == ItemOutcome::refused;
         has_unconfirmed = has_unconfirmed || outcome == ItemOutcome::unconfirmed;
         has_not_sent = has_not_sent || outcome == ItemOutcome::not_sent;
     }
     /// Whether it is lost, since one of its items is.
-    [[nodiscard]] std::optional<ExportLoss> loss() const noexcept {
+    ///
+    /// @param goes_whole  it may go to another collector, which would get it whole: an item that
+    ///                    has arrived would then arrive twice
+    [[nodiscard]] std::optional<ExportLoss> loss(bool goes_whole) const noexcept {
         if (has_refused) {
             return ExportLoss::send_failed;
         }
-        return has_unconfirmed ? std::optional(ExportLoss::unconfirmed) : std::nullopt;
+        const bool is_half_there = goes_whole && has_delivered && has_not_sent;
+        return has_unconfirmed || is_half_there ? std::optional(ExportLoss::unconfirmed)
+                                                : std::nullopt;
     }
-    [[nodiscard]] bool stays() const noexcept { return !loss() && has_not_sent; }
 };
 
 /// Reads the items of the next record, or of the next ones.
@@ -141,7 +147,8 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
         const ItemsOfRecords records = next_records(rest, items, read);
         const std::size_t length = before.size() - rest.rest().size();
         const std::size_t count = is_inherited ? 0 : records.tally.records;
-        if (records.stays()) {
+        const std::optional<ExportLoss> loss = records.loss(keeps_records_);
+        if (!loss && records.has_not_sent) {
             octets = keep_not_sent(message.octets, before.first(length),
                                    items.subspan(first, read - first), records.tally, octets);
             sent += static_cast<std::uint32_t>(
@@ -152,14 +159,14 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
             index += count;
             continue;
         }
-        if (const std::optional<ExportLoss> loss = records.loss()) {
+        if (loss) {
             lose_items(before.first(length), items.subspan(first, read - first), *loss);
         }
         if (is_inherited) {
-            settle_record(nullptr, records.tally, records.loss(), message.opened_at, now);
+            settle_record(nullptr, records.tally, loss, message.opened_at, now);
         }
         for (const RecordEntry& entry : std::span(message.entries).subspan(index, count)) {
-            settle_record(&entry, {}, records.loss(), message.opened_at, now);
+            settle_record(&entry, {}, loss, message.opened_at, now);
         }
         index += count;
     }

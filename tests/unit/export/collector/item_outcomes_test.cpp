@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/collector/group_spool.hpp"
 #include "export/collector/message_collector.hpp"
 #include "export/record_items.hpp"
 #include "tests/support/export_harness.hpp"
@@ -205,17 +206,21 @@ private:
 };
 
 struct Export {
-    /// @param spool  its directory; empty: there is none
+    /// @param spool        its directory; empty: there is none
+    /// @param is_failover  it hands back what it cannot deliver
     explicit Export(Script& script,
                     std::unique_ptr<MessageFormat> format = std::make_unique<ItemFormat>(),
-                    const std::string& spool = {})
+                    const std::string& spool = {}, bool is_failover = false)
         : options(collectors(spool)),
+          group_spool(is_failover
+                          ? std::make_unique<GroupSpool>(options, metering, accounting, handler)
+                          : nullptr),
           collector({.options = options,
                      .option = 0,
                      .metering = metering,
                      .accounting = accounting,
                      .account = 0,
-                     .group_spool = nullptr,
+                     .group_spool = group_spool.get(),
                      .handler = handler},
                     std::move(format), [&script](const CollectorOptions&, CollectorEvents&) {
                         return std::make_unique<ScriptedTransport>(script);
@@ -283,6 +288,7 @@ struct Export {
     ExportCounters counters{1, 1};
     RecordAccounting accounting{counters, 1};
     CollectorEventHandler handler;
+    std::unique_ptr<GroupSpool> group_spool;
     MessageCollector collector;
     milliseconds now{};
     std::uint64_t packets_more = 0;  ///< that a record has than the one of the port before
@@ -390,6 +396,36 @@ TEST_CASE("MessageCollector: of a pair the item that has arrived is not sent aga
     script.ends = true;
     exports.turn();
     CHECK(exports.counters.queues[0].exported.read() == RecordTally{6, 60, 6000});
+}
+
+TEST_CASE(
+    "MessageCollector: a record of which an item has arrived is not handed to another collector",
+    "[export][unit]") {
+    Script script;
+    Export exports(script, std::make_unique<ItemFormat>(), {}, true);
+    exports.put(0, 9);
+    exports.turn();
+    // 0 and 3 arrive in half, 1 and 6 as a whole.
+    script.outcome = [](const std::string& value) {
+        const bool has_arrived =
+            value == "0" || value == "1" || value == "3'" || value == "6" || value == "6'";
+        return has_arrived ? ItemOutcome::delivered : ItemOutcome::not_sent;
+    };
+    script.ends = true;
+    std::vector<unsigned> handed_back;
+    exports.collector.end_and_hand_back(
+        [&](RecordBatch& batch) {
+            const std::size_t length = batch.records.size() / batch.entries.size();
+            for (std::size_t i = 0; i < batch.entries.size(); ++i) {
+                const std::byte* const record = batch.records.data() + i * length;
+                handed_back.push_back(
+                    reinterpret_cast<const FlowRecordCore*>(record)->key.source_port.value);
+            }
+        },
+        at(exports.now));
+    CHECK(handed_back == std::vector<unsigned>{2, 4, 5, 7, 8});
+    CHECK(exports.counters.queues[0].exported.read().records == 2);
+    CHECK(exports.lost(ExportLoss::unconfirmed) == 2);
 }
 
 TEST_CASE("MessageCollector: at the end unconfirmed records are told from those that were not sent",
