@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "export/characters.hpp"
 #include "export/export_error.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_template.hpp"
@@ -45,40 +46,9 @@ Value get(const std::byte* from) noexcept {
     return value;
 }
 
-/// Octets of the character at the front of a text; 0: it is no UTF-8.
-/// @source  RFC 3629 §4
-std::size_t utf8_character(std::string_view text) {
-    struct Row {
-        unsigned char first_low, first_high, second_low, second_high;
-        std::size_t octets;
-    };
-    static constexpr std::array kRows{
-        Row{0x00, 0x7F, 0, 0, 1},       Row{0xC2, 0xDF, 0x80, 0xBF, 2},
-        Row{0xE0, 0xE0, 0xA0, 0xBF, 3}, Row{0xE1, 0xEC, 0x80, 0xBF, 3},
-        Row{0xED, 0xED, 0x80, 0x9F, 3}, Row{0xEE, 0xEF, 0x80, 0xBF, 3},
-        Row{0xF0, 0xF0, 0x90, 0xBF, 4}, Row{0xF1, 0xF3, 0x80, 0xBF, 4},
-        Row{0xF4, 0xF4, 0x80, 0x8F, 4},
-    };
-    const auto octet = [text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const auto is_within = [](unsigned char value, unsigned char low, unsigned char high) {
-        return low <= value && value <= high;
-    };
-    for (const Row& row : kRows) {
-        if (!is_within(octet(0), row.first_low, row.first_high) || text.size() < row.octets) {
-            continue;
-        }
-        bool is_good = row.octets == 1 || is_within(octet(1), row.second_low, row.second_high);
-        for (std::size_t at = 2; at < row.octets; ++at) {
-            is_good = is_good && is_within(octet(at), 0x80, 0xBF);
-        }
-        return is_good ? row.octets : 0;
-    }
-    return 0;
-}
-
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
-        const std::size_t octets = utf8_character(text);
+        const std::size_t octets = first_character(text).octets;
         if (octets == 0) {
             return false;
         }
