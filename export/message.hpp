@@ -9,7 +9,7 @@
 
 namespace tributary {
 
-/// One whole IPFIX message, header included (RFC 7011 §3.1). Borrowed from its maker.
+/// Octets of a message, or of a part of one. Borrowed from its maker.
 using MessageView = std::span<const std::byte>;
 
 /// Whether these octets are one whole message of data sets: its version, its length and the lengths

@@ -19,9 +19,9 @@ std::size_t message_limit(const CollectorOptions& collector) noexcept {
         case TransportKind::tls:
             return kTcpLimit;
         case TransportKind::file:
-        case TransportKind::kafka:
             return kFileLimit;
         case TransportKind::udp:
+        case TransportKind::kafka:  // IpfixItemFormat has a limit of its own
             break;
     }
     return collector.mtu;
