@@ -30,9 +30,10 @@ namespace tributary {
 /// not sent waits here in its old order.
 ///
 /// A session begins when a broker has answered that it has the topic. In failover, a collector
-/// whose brokers are away has no session, and so does not hold up the others. A producer that is
-/// not there after kRenewAfter is replaced: the next one reads the files of secrets and
-/// certificates anew, and does not have the library's pause between two tries.
+/// whose brokers are away has no session, and so does not hold up the others. A producer that has
+/// no session after kRenewAfter is replaced: the next one reads the files of secrets and
+/// certificates anew, and does not have the library's pause between two tries. Within a session it
+/// stays while the brokers are away: what was under way could no longer be acknowledged.
 class KafkaTransport final : public Transport {
 public:
     static constexpr std::chrono::seconds kRetryAfter{1};
