@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- From the topic into the tables: clickhouse-client -n <queue.sql, on each server, with the brokers and the topic set. All servers
 -- are one consumer group: each reads some of the partitions. Dropping flows_queue_view pauses the reading.
+--
+-- kafka_num_consumers: so many threads of each server read the topic, at most as many as it has cores. One thread is planned for
+-- 80,000 records/s. 1,000,000 records/s need 4 on each of 3 shards (README.md).
 
 CREATE TABLE IF NOT EXISTS tributary.flows_queue (
     `iana:flowStartMilliseconds` String,
