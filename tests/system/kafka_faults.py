@@ -437,11 +437,12 @@ class Refused(FaultCase):
         self.assertEqual(self.settle(run, self.ledger()), FEW)
 
     def test_no_fault_of_a_token_quotes_its_secret(self):
-        """librdkafka's words for it do."""
+        """librdkafka's words for it do. The end is soon, because librdkafka 2.0.2 crashes when it wants another token of this kind,
+        which is ten seconds after a fault."""
         keys = ("secrets: {sasl.oauthbearer.config: %s}, properties: {security.protocol: SASL_SSL, sasl.mechanism: OAUTHBEARER, "
                 "enable.sasl.oauthbearer.unsecure.jwt: 'true', ssl.ca.location: %s}")
         for secret in (PASSWORD, "principal=probe " + PASSWORD, "principal=probe lifeSeconds=" + PASSWORD):
-            config = self.config(self.broker.address, keys % (self.path("token", secret), self.broker.ca), drain=2)
+            config = self.config(self.broker.address, keys % (self.path("token", secret), self.broker.ca), drain=1)
             _, text = self.run_probe(config, self.capture)  # which looks for the secret
             self.assertIn("the secret sasl.oauthbearer.config", text)
 
