@@ -72,12 +72,7 @@ struct QuotedSecret {
     std::string_view instead;  ///< what is shown
 };
 
-constexpr std::string_view kTokenFault =
-    "OAUTHBEARER: librdkafka cannot log in; its words may quote the secret "
-    "sasl.oauthbearer.config, and are not shown";
 constexpr std::array kQuotedSecrets{
-    QuotedSecret{"sasl.oauthbearer.config", "OAUTHBEARER", kTokenFault},
-    QuotedSecret{"sasl.oauthbearer.config", "sasl.oauthbearer", kTokenFault},
     QuotedSecret{"sasl.kerberos.kinit.cmd", "kinit",
                  "property sasl.kerberos.kinit.cmd: librdkafka refuses its value"}};
 
@@ -122,16 +117,20 @@ bool asks_for_tokens(const rd_kafka_conf_t* conf) {
 }
 
 /// The library takes a conf that gives it no tokens: the application may set them, but the probe
-/// has none.
-void refuse_missing_tokens(const rd_kafka_conf_t* conf) {
+/// has none. With tokens that it makes itself, librdkafka 2.0.2 ends the process by SIGSEGV when
+/// one is faulty, or is to be renewed.
+void refuse_tokens(const rd_kafka_conf_t* conf) {
+    constexpr const char* kUnsecured = "enable.sasl.oauthbearer.unsecure.jwt";
     const bool needs_tokens = has_sasl(conf) && value_of(conf, "sasl.mechanisms") == "OAUTHBEARER";
-    const bool has_tokens =
-        asks_for_tokens(conf) || value_of(conf, "enable.sasl.oauthbearer.unsecure.jwt") == "true";
-    if (needs_tokens && !has_tokens) {
-        throw ExportError(
-            "kafka: sasl.mechanism is OAUTHBEARER, but there are no tokens; must have "
-            "sasl.oauthbearer.method oidc or enable.sasl.oauthbearer.unsecure.jwt true");
+    if (!needs_tokens || asks_for_tokens(conf)) {
+        return;
     }
+    throw ExportError(value_of(conf, kUnsecured) == "true"
+                          ? std::string("kafka: ") + kUnsecured +
+                                " cannot be used: it is for development alone, and librdkafka "
+                                "2.0.2 crashes with it"
+                          : "kafka: sasl.mechanism is OAUTHBEARER, but there are no tokens; must "
+                            "have sasl.oauthbearer.method oidc");
 }
 
 /// What a refusal of the library does not say.
@@ -163,7 +162,7 @@ using Producer = std::unique_ptr<rd_kafka_t, ProducerDeleter>;
 /// @param conf  moves into the producer
 /// @errors  ExportError
 Producer make_producer(const KafkaOptions& options, Conf conf) {
-    refuse_missing_tokens(conf.get());
+    refuse_tokens(conf.get());
     const std::string advice = advice_on(options, conf.get());
     const HelperScope on_helper_cores;  // its threads inherit them
     std::array<char, kErrorOctets> error{};

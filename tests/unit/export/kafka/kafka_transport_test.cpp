@@ -439,10 +439,12 @@ TEST_CASE(
                             {"sasl.mechanism", "OAUTHBEARER"}};
     CHECK(judged(tokens) ==
           "kafka: sasl.mechanism is OAUTHBEARER, but there are no tokens; must have "
-          "sasl.oauthbearer.method oidc or enable.sasl.oauthbearer.unsecure.jwt true");
+          "sasl.oauthbearer.method oidc");
     Properties with_tokens = tokens;
     with_tokens.emplace("enable.sasl.oauthbearer.unsecure.jwt", "true");
-    CHECK(judged(with_tokens) == "accepted");
+    CHECK(judged(with_tokens) ==
+          "kafka: enable.sasl.oauthbearer.unsecure.jwt cannot be used: it is for development "
+          "alone, and librdkafka 2.0.2 crashes with it");
 }
 
 TEST_CASE("KafkaProducer: a command of Kerberos that is refused is not quoted", "[export][unit]") {
@@ -454,29 +456,6 @@ TEST_CASE("KafkaProducer: a command of Kerberos that is refused is not quoted", 
     options.secrets = {{"sasl.kerberos.kinit.cmd", command}};
     CHECK_THROWS_WITH(KafkaProducer::check(options),
                       "kafka: property sasl.kerberos.kinit.cmd: librdkafka refuses its value");
-}
-
-TEST_CASE("KafkaProducer: what the library says of a token's secret is not shown",
-          "[export][unit]") {
-    const TemporaryDirectory directory;
-    const std::string path = directory.path() + "/token";
-    KafkaOptions options;
-    options.brokers = "127.0.0.1:1";
-    options.topic = "t";
-    options.properties = {{"security.protocol", "SASL_PLAINTEXT"},
-                          {"sasl.mechanism", "OAUTHBEARER"},
-                          {"enable.sasl.oauthbearer.unsecure.jwt", "true"}};
-    options.secrets = {{"sasl.oauthbearer.config", path}};
-    for (const char* const secret :
-         {"hidden", "principal=p lifeSeconds=hidden", "principal=p hidden"}) {
-        std::ofstream(path) << secret << "\n";
-        KafkaProducer producer(options, 1000, {});
-        CHECK(wait_until([&] {
-            producer.poll();
-            return producer.error().starts_with("OAUTHBEARER");
-        }));
-        CHECK_THAT(producer.error(), !Catch::Contains("hidden"));
-    }
 }
 
 TEST_CASE("KafkaProducer: a check begins no command of Kerberos", "[export][unit]") {
