@@ -8,7 +8,6 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <new>
 #include <string>
 #include <string_view>
@@ -63,28 +62,14 @@ std::string words_of(const std::array<char, kErrorOctets>& error) {
     return words;
 }
 
-using Secrets = std::map<std::string, std::string>;
+/// Gets Kerberos tickets; may be given as a secret.
+constexpr const char* kTicketCommand = "sasl.kerberos.kinit.cmd";
 
-/// A secret of which the library's words may quote a part: those that have `mark` in them.
-struct QuotedSecret {
-    std::string_view property;
-    std::string_view mark;
-    std::string_view instead;  ///< what is shown
-};
-
-constexpr std::array kQuotedSecrets{
-    QuotedSecret{"sasl.kerberos.kinit.cmd", "kinit",
-                 "property sasl.kerberos.kinit.cmd: librdkafka refuses its value"}};
-
-/// The library's words for a fault, or other words where these may quote a secret that was given.
-std::string_view without_secrets(const Secrets& secrets, std::string_view words) noexcept {
-    const auto quotes = [&](const QuotedSecret& quoted) {
-        const auto is_it = [&](const auto& secret) { return secret.first == quoted.property; };
-        return words.find(quoted.mark) != std::string_view::npos &&
-               std::ranges::any_of(secrets, is_it);
-    };
-    const auto* const quoted = std::ranges::find_if(kQuotedSecrets, quotes);
-    return quoted == kQuotedSecrets.end() ? words : quoted->instead;
+/// The library's words for a fault. Those about the command for Kerberos tickets quote a part of
+/// it; other words stand for them where the user has given the command as a secret.
+std::string_view without_secret(bool is_command_secret, std::string_view words) noexcept {
+    const bool is_quoted = is_command_secret && words.find("kinit") != std::string_view::npos;
+    return is_quoted ? "property sasl.kerberos.kinit.cmd: librdkafka refuses its value" : words;
 }
 
 /// @param is_secret  the value must not be in the message
@@ -145,11 +130,10 @@ std::string advice_on(const KafkaOptions& options, const rd_kafka_conf_t* conf) 
 /// Makes the command that gets Kerberos tickets one that does nothing. The library still judges
 /// which properties it names.
 void disarm_kinit(rd_kafka_conf_t* conf) {
-    constexpr const char* kCommand = "sasl.kerberos.kinit.cmd";
-    std::string command = "true # " + value_of(conf, kCommand);
+    std::string command = "true # " + value_of(conf, kTicketCommand);
     std::ranges::replace(command, '\n', ' ');
     // A build without Kerberos does not know it.
-    static_cast<void>(rd_kafka_conf_set(conf, kCommand, command.c_str(), nullptr, 0));
+    static_cast<void>(rd_kafka_conf_set(conf, kTicketCommand, command.c_str(), nullptr, 0));
 }
 
 struct ProducerDeleter {
@@ -169,7 +153,8 @@ Producer make_producer(const KafkaOptions& options, Conf conf) {
     Producer producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), error.data(), error.size()));
     if (producer == nullptr) {
         const std::string words = words_of(error);
-        throw ExportError("kafka: " + std::string(without_secrets(options.secrets, words)) +
+        const bool is_command_secret = options.secrets.contains(kTicketCommand);
+        throw ExportError("kafka: " + std::string(without_secret(is_command_secret, words)) +
                           advice);
     }
     static_cast<void>(conf.release());  // the producer has it
@@ -331,7 +316,7 @@ struct KafkaProducer::Library {
 KafkaProducer::KafkaProducer(const KafkaOptions& options, std::size_t batch_octets,
                              ReportHandler handler)
     : handler_(std::move(handler)),
-      secrets_(options.secrets),
+      is_command_secret_(options.secrets.contains(kTicketCommand)),
       batch_octets_(batch_octets),
       library_(std::make_unique<Library>()) {
     Conf conf = make_conf(options);
@@ -476,7 +461,7 @@ void KafkaProducer::note_fault(bool is_away, bool is_final, const char* words) n
     if (words == nullptr) {
         return;
     }
-    keep_text(error_, without_secrets(secrets_, words));
+    keep_text(error_, without_secret(is_command_secret_, words));
 }
 
 }  // namespace tributary

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -122,7 +121,7 @@ private:
     std::atomic<bool> reached_{};
     bool failed_{};
     bool batch_refused_{};
-    std::map<std::string, std::string> secrets_;  ///< as given: their properties and their files
+    bool is_command_secret_;  ///< the command for Kerberos tickets is one of the secrets
     std::size_t batch_octets_;
     std::string error_;
     std::array<Taken, kMostAtATime> taken_{};
