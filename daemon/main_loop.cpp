@@ -239,7 +239,12 @@ std::string MainLoop::take_configuration(Reload& reload) {
                                Way{Apply::to_log_level, &MainLoop::take_log_level, true}};
     static_assert(kWays.size() == kReloadWays);
     const Config& wanted = reload.wanted.config;
-    const ConfigChange change = compare(config_, wanted);
+    ConfigChange change = compare(config_, wanted);
+    if (change.ways.contains(Apply::to_tables)) {
+        // A table may stay at another place of the list, where the timeouts are those that the
+        // place had before, not the table.
+        change.ways.insert(Apply::to_timeouts);
+    }
     for (const Way& way : kWays) {
         if (way.is_always || change.ways.contains(way.apply)) {
             (this->*way.take)(reload);
@@ -286,13 +291,10 @@ void MainLoop::take_export(Reload& reload) {
     probe_.pipeline.try_collectors();
 }
 
-/// Timeouts, too: a table may stay, at another place of the configuration, whose place has the same
-/// timeouts as before.
 void MainLoop::take_tables(Reload& reload) {
     if (reload.tables != nullptr) {
         probe_.tables.begin(*reload.tables, reload.filters.take_of_tables());
     }
-    take_timeouts(reload);
 }
 
 /// Failed filters are tried again in any case.

@@ -72,6 +72,7 @@ struct TableSet::Table {
         table.is_ending = is_ending;
         return table;
     }
+    /// @return  nullptr: it begins with switch_over(), and receives nothing before
     [[nodiscard]] std::unique_ptr<BurstStage> stage(std::size_t queue) const;
     /// Whether no flow and no record is left here. Extracts first: they become flows.
     [[nodiscard]] bool has_ended() const noexcept {
@@ -363,15 +364,15 @@ TableNames TableSet::names(const Change& change) {
 }
 
 void TableSet::take_over(const Change& change) noexcept {
-    const bool is_received = std::ranges::any_of(
+    const bool takes_two_rounds = std::ranges::any_of(
         change.added_, [](const auto& table) { return table->exchange != nullptr; });
     const std::lock_guard lock(mutex_);
     for (const std::shared_ptr<Table>& table : change.ending_) {
         table->is_ending = true;
-        table->is_switching = is_received;
+        table->is_switching = takes_two_rounds;
     }
     for (const std::shared_ptr<Table>& table : change.added_) {
-        table->is_switching = is_received;
+        table->is_switching = takes_two_rounds;
     }
     places_ = with(change);
     note_exchanges();

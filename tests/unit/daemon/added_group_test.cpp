@@ -74,11 +74,6 @@ std::vector<Record> conversation(const RecordLayout& layout, FlowDirection direc
     return records;
 }
 
-std::string text_of(const test::DecodedRecord& record, std::uint32_t element) {
-    const Octets& octets = record.values.at(element);
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
-
 /// Exports records into a file. @return  its path
 std::string export_to(const TemporaryDirectory& directory, const RecordLayout& layout,
                       const std::vector<Record>& records, FlowDirection for_collector) {
@@ -206,7 +201,7 @@ TEST_CASE("Added group: packets of uniflows make its elements", "[daemon][unit]"
     for (const test::DecodedRecord& record : records) {
         const bool is_there = record.number(7) == 40000;
         CHECK(record.number(kSmall) == (is_there ? 3 : 1));
-        CHECK(text_of(record, kFirst) == (is_there ? "ttl 9" : "ttl 250"));
+        CHECK(record.text(kFirst) == (is_there ? "ttl 9" : "ttl 250"));
         CHECK(record.number(222) == 3);  // tcpAckTotalCount, of another group
     }
 }
@@ -223,16 +218,16 @@ TEST_CASE("Added group: a biflow has it twice, and is split into two uniflows wi
     REQUIRE(records.size() == 1);
     CHECK(records[0].number(kSmall) == 3);
     CHECK(records[0].number(kSmall + kReverse) == 1);
-    CHECK(text_of(records[0], kFirst) == "ttl 9");
-    CHECK(text_of(records[0], kFirst + kReverse) == "ttl 250");
+    CHECK(records[0].text(kFirst) == "ttl 9");
+    CHECK(records[0].text(kFirst + kReverse) == "ttl 250");
 
     const TemporaryDirectory other;
     records = records_in(export_to(other, layout, biflows, FlowDirection::uniflow));
     REQUIRE(records.size() == 2);
     CHECK(records[0].number(kSmall) == 3);
-    CHECK(text_of(records[0], kFirst) == "ttl 9");
+    CHECK(records[0].text(kFirst) == "ttl 9");
     CHECK(records[1].number(kSmall) == 1);
-    CHECK(text_of(records[1], kFirst) == "ttl 250");
+    CHECK(records[1].text(kFirst) == "ttl 250");
     CHECK_FALSE(records[1].has(kSmall + kReverse));
 }
 
@@ -248,7 +243,7 @@ TEST_CASE("Added group: a record without its text has another template", "[daemo
     const auto got = records_in(export_to(directory, layout, records, {}));
     REQUIRE(got.size() == 2);
     CHECK_FALSE(got[0].has(kFirst));
-    CHECK(text_of(got[1], kFirst) == "ttl 255, as");
+    CHECK(got[1].text(kFirst) == "ttl 255, as");
     CHECK(got[0].template_id != got[1].template_id);
 }
 

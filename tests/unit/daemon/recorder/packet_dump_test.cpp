@@ -269,26 +269,27 @@ TEST_CASE("PacketDump: a scan without a match ends when it has to", "[daemon][un
 
 TEST_CASE("PacketDump: a packet that comes while another queue is looked at", "[daemon][unit]") {
     Dumping dumping(2);
+    // While the packet `looked_at` is looked at, queue 0 gets an earlier one, and its clock goes
+    // on.
+    const auto brings_earlier = [&dumping](std::uint8_t looked_at,
+                                           std::chrono::milliseconds clock) {
+        return [&dumping, looked_at, clock](std::uint8_t mark) {
+            if (mark == looked_at) {
+                dumping.keep(0, 5ms, 2);
+                dumping.ring(0).publish(kStart + clock);
+            }
+        };
+    };
     SECTION("is written before later ones") {
         dumping.keep(1, 10ms, 4);
-        EvenAndHook filter([&](std::uint8_t mark) {
-            if (mark == 4) {
-                dumping.keep(0, 5ms, 2);
-                dumping.ring(0).publish(kStart + 20ms);
-            }
-        });
+        EvenAndHook filter(brings_earlier(4, 20ms));
         dumping.on_pause = [&] { dumping.goes_on = false; };
         CHECK(dumping.dump({.since = kStart, .until = kStart + 1h, .filter = &filter}) ==
               Marks{2, 4});
     }
     SECTION("is written at the end of the span") {
         dumping.keep(1, 60ms, 3);
-        EvenAndHook filter([&](std::uint8_t mark) {
-            if (mark == 3) {
-                dumping.keep(0, 5ms, 2);
-                dumping.ring(0).publish(kStart + 70ms);
-            }
-        });
+        EvenAndHook filter(brings_earlier(3, 70ms));
         dumping.ring(1).publish(kStart + 70ms);
         CHECK(dumping.dump({.since = kStart, .until = kStart + 65ms, .filter = &filter}) ==
               Marks{2});
