@@ -36,11 +36,11 @@ struct EnterpriseElement {
 /// type once used is never changed; docs/fields.md lists them for collectors.
 ///
 /// @param owner   not iana
-/// @param groups  those of declared tables must not be removed meanwhile
+/// @param groups  main must not remove one of them during the call
 [[nodiscard]] std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner,
                                                                  FieldGroups groups);
 
-/// Of present_groups(), none of which may be removed meanwhile.
+/// Looks through all present_groups(): main must not remove one of them during the call.
 ///
 /// @return  nothing when no element of tributary's own has this number
 [[nodiscard]] std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept;

@@ -63,7 +63,8 @@ std::string in_blocks(std::string text) {
 }
 
 /// @param text  made by in_blocks()
-/// @param out   of which the octets up to the end of the last block are overwritten, too
+/// @param out   room for whole blocks: the octets behind the text, up to the end of its last block,
+///              are written, too
 /// @return      behind the text
 char* put_blocks(char* out, const char* text, std::size_t octets) noexcept {
     for (std::size_t at = 0; at < octets; at += kBlock) {

@@ -272,10 +272,10 @@ constexpr auto kDottedNumbers = [] {
     return numbers;
 }();
 
-/// By a table: how many digits a number has is not known beforehand, and so costs a wrong guess of
-/// the processor for each other one.
+/// Copies four octets for each number, whatever its digits: a branch on how many digits it has is
+/// often mispredicted.
 ///
-/// @param out  of which up to 17 octets are overwritten
+/// @param out  room for 17 octets: one or more behind the address are written, too
 char* put_ipv4(char* out, Bytes address) noexcept {
     for (const std::byte octet : address) {
         const DottedNumber& number = kDottedNumbers[std::to_integer<std::size_t>(octet)];

@@ -211,7 +211,7 @@ inline constexpr FieldGroups kEveryGroup = [] {
     }
     return set;
 }();
-/// Those, and the ones that were added and are there at present.
+/// Those that are compiled in, and those that add_field_group() has added and nobody has removed.
 [[nodiscard]] inline FieldGroups present_groups() noexcept {
     FieldGroups set;
     for (FieldGroupId id = 0; id < field_group_count(); ++id) {

@@ -207,7 +207,8 @@ private:
 
 struct Export {
     /// @param spool        its directory; empty: there is none
-    /// @param is_failover  it hands back what it cannot deliver
+    /// @param is_failover  the collector is one of a failover group: records that it has not
+    ///                     delivered when its session ends go back to the group
     explicit Export(Script& script,
                     std::unique_ptr<MessageFormat> format = std::make_unique<ItemFormat>(),
                     const std::string& spool = {}, bool is_failover = false)
