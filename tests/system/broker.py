@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Kafka broker that other tests export into: it keeps what it took over a kill and a restart, refuses what it is set to
-refuse, and is gone with the test, also with one that is killed."""
+refuse, and is gone with the test, also with one that is killed. Ports of servers, of which tests at once share none."""
 import concurrent.futures
 import os
 import signal
@@ -20,6 +20,15 @@ from kafka_broker import Broker
 with Broker() as broker:
     print(broker.process.pid, broker.directory, flush=True)
     sys.stdin.read()
+"""
+
+# A test beside another one; prints the ports that it was given of those named.
+TEST_BESIDE = """
+import socket, sys
+sys.path.insert(0, %r)
+import harness
+print(*(harness.free_port(socket.SOCK_STREAM, %r) for _ in range(%d)), flush=True)
+sys.stdin.read()
 """
 
 
@@ -88,6 +97,22 @@ class Kept(harness.TestCase):
             test.send_signal(signal.SIGKILL)
         harness.wait_until(lambda: not os.path.exists("/proc/" + process), 20, "the broker's end")
         harness.wait_until(lambda: not os.path.exists(directory), 20, "the folder to go")
+
+
+class Ports(harness.TestCase):
+    def test_tests_at_once_get_different_ones(self):
+        """Between the choice of a port and the start of its server, which takes seconds, no listener shows that it is taken."""
+        first = harness.free_port(socket.SOCK_STREAM)
+        among, own = range(first - 40, first), set()
+        code = TEST_BESIDE % (os.path.dirname(os.path.abspath(__file__)), among, 10)
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as beside:
+            taken = {int(port) for port in beside.stdout.readline().split()}
+            self.assertEqual((len(taken), taken - set(among)), (10, set()))
+            with self.assertRaisesRegex(AssertionError, "no port is free"):
+                while True:
+                    own.add(harness.free_port(socket.SOCK_STREAM, among))
+            self.assertEqual(own & taken, set())
+            self.assertGreater(len(own), 10)
 
 
 class FleetOfBrokers(harness.TestCase):

@@ -299,19 +299,37 @@ def huge_pages(count=512):
                 out.write("0")
 
 
-given_ports = set()
+reserved_ports = []  # sockets, each of which reserves one port until the process ends
 
 
-def free_port(kind=socket.SOCK_DGRAM):
-    """A port of the loopback address without a listener just now, never the same twice. The kernel gives none of this
-    range to a connection, so it stays free: not even the connection that tries to reach the port can get it."""
-    with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
-        lowest = int(limits.read().split()[0])
-    for port in random.sample(sorted({*range(max(1024, lowest - 12_000), lowest)} - given_ports), 100):
+def reserve_port(port):
+    """Whether no other test that runs, of this process or another one, was given the port: a name of which the kernel has
+    one, beside the ports of a network namespace, and which goes with the process that has it."""
+    reservation = socket.socket(socket.AF_UNIX)
+    try:
+        reservation.bind("\0tributary-test-port-%d" % port)
+    except OSError:
+        reservation.close()
+        return False
+    reserved_ports.append(reservation)
+    return True
+
+
+def free_port(kind=socket.SOCK_DGRAM, among=None):
+    """A port of the loopback address without a listener just now, never the same twice, nor one that a test beside this one
+    was given. The kernel gives none of this range to a connection, so it stays free: not even the connection that tries to
+    reach the port can get it.
+
+    @param among  the ports to choose from; None: the 12,000 below those of connections"""
+    if among is None:
+        with open("/proc/sys/net/ipv4/ip_local_port_range") as limits:
+            lowest = int(limits.read().split()[0])
+        among = range(max(1024, lowest - 12_000), lowest)
+    for port in random.sample(among, len(among)):
         with socket.socket(socket.AF_INET, kind) as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            given_ports.add(port)
-            return port
+            if reserve_port(port):
+                return port
     raise AssertionError("no port is free")
 
 
