@@ -6,10 +6,10 @@
 #include <span>
 
 #include "export/ipfix/encoder_options.hpp"
-#include "export/ipfix/message_builder.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "export/ipfix/record_elements.hpp"
 #include "export/ipfix/record_shape.hpp"
+#include "export/ipfix_message.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
@@ -65,7 +65,7 @@ public:
     /// Of the message that holds either of them.
     [[nodiscard]] std::size_t message() const noexcept {
         constexpr std::size_t kTemplateHeader = 4;  // RFC 7011 §3.4.1
-        return MessageBuilder::kMessageHeader + MessageBuilder::kSetHeader +
+        return IpfixMessage::kHeader + IpfixMessage::kSetHeader +
                std::max(kTemplateHeader + template_, record_);
     }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "export/ipfix_message.hpp"
+
 namespace tributary {
 namespace {
 
@@ -37,17 +39,14 @@ std::uint32_t whole_seconds_until(Timestamp time) noexcept {
 }  // namespace
 
 bool is_data_message(MessageView octets) noexcept {
-    constexpr std::size_t kHeader = 16;  // RFC 7011 §3.1
-    constexpr std::size_t kSetHeader = 4;
-    constexpr std::uint32_t kVersion = 10;
-    constexpr std::uint32_t kFirstDataSet = 256;  // RFC 7011 §3.3.2
-    if (octets.size() < kHeader + kSetHeader || read_be16(octets, 0) != kVersion ||
-        read_be16(octets, 2) != octets.size()) {
+    if (octets.size() < IpfixMessage::kHeader + IpfixMessage::kSetHeader ||
+        read_be16(octets, 0) != IpfixMessage::kVersion || read_be16(octets, 2) != octets.size()) {
         return false;
     }
-    for (MessageView sets = octets.subspan(kHeader); !sets.empty();) {
-        const std::size_t length = sets.size() < kSetHeader ? 0 : read_be16(sets, 2);
-        if (length < kSetHeader || length > sets.size() || read_be16(sets, 0) < kFirstDataSet) {
+    for (MessageView sets = octets.subspan(IpfixMessage::kHeader); !sets.empty();) {
+        const std::size_t length = sets.size() < IpfixMessage::kSetHeader ? 0 : read_be16(sets, 2);
+        if (length < IpfixMessage::kSetHeader || length > sets.size() ||
+            read_be16(sets, 0) < IpfixMessage::kFirstDataSet) {
             return false;
         }
         sets = sets.subspan(length);

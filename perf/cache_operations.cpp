@@ -114,7 +114,7 @@ public:
             const EncodedMessage closed = encoder.close();
             std::vector<std::byte> message(closed.octets.begin(), closed.octets.end());
             numbering.stamp(message, closed.records, kTime, closed.latest_end);
-            for (const test::IpfixRecord& record : decoder.decode(message).records) {
+            for (const test::DecodedRecord& record : decoder.decode(message).records) {
                 demand(record.number(kPacketDeltaCount) == ++packets, "encoder: packetDeltaCount");
             }
         };

@@ -237,8 +237,8 @@ private:
 
 void check_file(const std::string& path, std::uint64_t records) {
     std::uint64_t found = 0;
-    for (const test::IpfixMessage& message : test::decode_file(path)) {
-        for (const test::IpfixRecord& record : message.records) {
+    for (const test::DecodedMessage& message : test::decode_file(path)) {
+        for (const test::DecodedRecord& record : message.records) {
             demand(record.number(2) == found % kRecords + 1, "packetDeltaCount in the file");
             ++found;
         }

@@ -6,17 +6,12 @@
 #include <cstring>
 #include <type_traits>
 
+#include "daemon/capture/pcapng_format.hpp"
+
 namespace tributary {
 namespace {
 
 constexpr std::size_t kAlignment = 4;
-
-enum class BlockType : std::uint32_t {
-    interface_description = 1,
-    interface_statistics = 5,
-    enhanced_packet = 6,
-    section_header = 0x0A0D'0D0A,
-};
 
 enum class Option : std::uint16_t {
     end = 0,
@@ -38,7 +33,8 @@ constexpr std::uint8_t kNanoseconds = 9;
 /// A block while it is made. Its destructor closes it.
 class PcapngBlocks::Block {
 public:
-    Block(std::vector<std::byte>& octets, BlockType type) : octets_(octets), begin_(octets.size()) {
+    Block(std::vector<std::byte>& octets, PcapngBlock type)
+        : octets_(octets), begin_(octets.size()) {
         add(type);
         add(std::uint32_t{0});  // the length, which close() knows
     }
@@ -86,7 +82,7 @@ public:
         const auto length =
             static_cast<std::uint32_t>(octets_.size() - begin_ + sizeof(std::uint32_t));
         add(length);
-        std::memcpy(octets_.data() + begin_ + sizeof(BlockType), &length, sizeof length);
+        std::memcpy(octets_.data() + begin_ + sizeof(PcapngBlock), &length, sizeof length);
     }
 
 private:
@@ -99,7 +95,7 @@ void PcapngBlocks::add_section(std::string_view application, std::string_view co
     constexpr std::uint16_t kMajor = 1;
     constexpr std::uint16_t kMinor = 0;
     constexpr std::int64_t kUnknownLength = -1;
-    Block block(octets_, BlockType::section_header);
+    Block block(octets_, PcapngBlock::section_header);
     block.add(kByteOrderMagic);
     block.add(kMajor);
     block.add(kMinor);
@@ -112,7 +108,7 @@ void PcapngBlocks::add_section(std::string_view application, std::string_view co
 std::uint32_t PcapngBlocks::add_interface(LinkType link_type, std::string_view name) {
     constexpr std::uint16_t kReserved = 0;
     constexpr std::uint32_t kNoSnapLength = 0;
-    Block block(octets_, BlockType::interface_description);
+    Block block(octets_, PcapngBlock::interface_description);
     block.add(static_cast<std::uint16_t>(link_type));
     block.add(kReserved);
     block.add(kNoSnapLength);
@@ -124,7 +120,7 @@ std::uint32_t PcapngBlocks::add_interface(LinkType link_type, std::string_view n
 
 void PcapngBlocks::add_packet(std::uint32_t interface, const PacketView& packet,
                               const PcapngPacketNotes& notes) {
-    Block block(octets_, BlockType::enhanced_packet);
+    Block block(octets_, PcapngBlock::enhanced_packet);
     block.add(interface);
     block.add_time(packet.seen_at);
     block.add(static_cast<std::uint32_t>(packet.captured.size()));
@@ -142,7 +138,7 @@ void PcapngBlocks::add_packet(std::uint32_t interface, const PacketView& packet,
 
 void PcapngBlocks::add_statistics(std::uint32_t interface, Timestamp at, std::uint64_t received,
                                   std::uint64_t lost, std::string_view comment) {
-    Block block(octets_, BlockType::interface_statistics);
+    Block block(octets_, PcapngBlock::interface_statistics);
     block.add(interface);
     block.add_time(at);
     block.add_option(Option::comment, comment);

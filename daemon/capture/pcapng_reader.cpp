@@ -5,19 +5,14 @@
 #include <limits>
 #include <new>
 
+#include "daemon/capture/pcapng_format.hpp"
+
 namespace tributary {
 namespace {
 
 __extension__ typedef __int128 Wide;  // 64-bit ticks times 10^9, and 64-bit seconds times 10^9
 
-constexpr std::uint32_t kSectionHeader = 0x0A0D'0D0A;  ///< reads the same in either byte order
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B'3C4D;
-enum BlockType : std::uint32_t {
-    interface_description = 1,
-    obsolete_packet_block = 2,
-    simple_packet_block = 3,
-    enhanced_packet_block = 6,
-};
 constexpr std::size_t kBlockHeader = 8;     ///< type and total length
 constexpr std::size_t kBlockOverhead = 12;  ///< with the second length at the block's end
 
@@ -98,7 +93,8 @@ struct PcapngReader::PacketBlock {
 };
 
 std::optional<PcapngReader> PcapngReader::try_open(std::span<const std::byte> bytes) noexcept {
-    if (bytes.size() < 4 || CaptureByteOrder{}.u32(bytes.first<4>()) != kSectionHeader) {
+    if (bytes.size() < 4 ||
+        PcapngBlock{CaptureByteOrder{}.u32(bytes.first<4>())} != PcapngBlock::section_header) {
         return std::nullopt;
     }
     PcapngReader reader;
@@ -116,12 +112,13 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
     if (rest_.size() < kBlockOverhead) {
         return CaptureItem::cut;
     }
-    const bool new_section = order_.u32(rest_.first<4>()) == kSectionHeader;
+    const bool new_section =
+        PcapngBlock{order_.u32(rest_.first<4>())} == PcapngBlock::section_header;
     if (new_section && !start_section()) {
         damage_ = "the capture is damaged: a section header has neither byte order";
         return CaptureItem::cut;
     }
-    const std::uint32_t type = order_.u32(rest_.first<4>());
+    const auto type = PcapngBlock{order_.u32(rest_.first<4>())};
     const std::size_t block_bytes = order_.u32(rest_.subspan<4, 4>());
     if (block_bytes < kBlockOverhead) {
         damage_ =
@@ -134,13 +131,13 @@ CaptureItem PcapngReader::next(CaptureFrame& out) noexcept {
     const auto body = rest_.subspan(kBlockHeader, block_bytes - kBlockOverhead);
     rest_ = rest_.subspan(block_bytes);
     switch (type) {
-        case enhanced_packet_block:
+        case PcapngBlock::enhanced_packet:
             return timed_packet(body, true, out);
-        case simple_packet_block:
+        case PcapngBlock::simple_packet:
             return simple_packet(body, out);
-        case obsolete_packet_block:
+        case PcapngBlock::obsolete_packet:
             return timed_packet(body, false, out);
-        case interface_description:
+        case PcapngBlock::interface_description:
             add_interface(body);
             return CaptureItem::other_block;
         default:

@@ -17,8 +17,6 @@
 namespace tributary {
 namespace {
 
-constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
-
 static_assert(kReverseEnterprise == FB_IE_PEN_REVERSE && kReverseBit == FB_IE_VENDOR_BIT_REVERSE);
 static_assert(kVariableLength == FB_IE_VARLEN);
 static_assert(sizeof(WireString) == sizeof(fbVarfield_t) &&
@@ -151,7 +149,8 @@ void FixbufSession::check_sizes(std::span<const WireTemplate> templates) const {
         for (const WireField& field : each.fields) {
             record += field.octets == kVariableLength ? 1 : field.octets;
         }
-        const std::size_t needed = kMessageHeader + kSetHeader + std::max(record, each.octets());
+        const std::size_t needed =
+            IpfixMessage::kHeader + IpfixMessage::kSetHeader + std::max(record, each.octets());
         if (message_.size() > std::numeric_limits<std::uint16_t>::max() ||
             message_.size() < needed) {
             throw ExportError("an IPFIX message of at most " + std::to_string(message_.size()) +
@@ -184,18 +183,18 @@ void FixbufSession::add_template(const WireTemplate& made) {
 std::vector<std::vector<std::byte>> FixbufSession::encode_templates(
     std::span<const WireTemplate> templates) {
     std::vector<std::vector<std::byte>> messages;
-    std::size_t used = kMessageHeader;
+    std::size_t used = IpfixMessage::kHeader;
     for (const WireTemplate& each : templates) {
         // A set header for each: plain and options templates are in sets of their own.
-        const std::size_t octets = kSetHeader + each.octets();
-        if (used > kMessageHeader && used + octets > message_.size()) {
+        const std::size_t octets = IpfixMessage::kSetHeader + each.octets();
+        if (used > IpfixMessage::kHeader && used + octets > message_.size()) {
             messages.push_back(emit_templates());
-            used = kMessageHeader;
+            used = IpfixMessage::kHeader;
         }
         used += octets;
         encode_template(each.id);
     }
-    if (used > kMessageHeader) {
+    if (used > IpfixMessage::kHeader) {
         messages.push_back(emit_templates());
     }
     return messages;
@@ -268,7 +267,7 @@ bool FixbufSession::write(std::span<std::byte> fields) noexcept {
 }
 
 void FixbufSession::begin_message() noexcept {
-    used_ = kMessageHeader;
+    used_ = IpfixMessage::kHeader;
     records_ = 0;
     open_set_ = 0;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "export/export_error.hpp"
+#include "export/ipfix_message.hpp"
 #include "export/message.hpp"
 #include "flowcache/fields/field_groups.hpp"
 
@@ -48,8 +49,6 @@ struct WireString {
 /// @thread  one; nothing is shared between sessions
 class FixbufSession {
 public:
-    static constexpr std::size_t kSetHeader = 4;  ///< octets (RFC 7011 §3.3.2)
-
     struct Settings {
         std::uint32_t observation_domain{};
         std::uint32_t enterprise_number{};  ///< of tributary's own elements
@@ -95,7 +94,7 @@ private:
     struct Library;
 
     [[nodiscard]] std::size_t octets_of_set_header(std::uint16_t template_id) const noexcept {
-        return open_set_ == template_id ? 0 : kSetHeader;
+        return open_set_ == template_id ? 0 : IpfixMessage::kSetHeader;
     }
     void check_sizes(std::span<const WireTemplate> templates) const;
     void add_template(const WireTemplate& made);

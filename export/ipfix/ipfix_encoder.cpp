@@ -9,11 +9,10 @@
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/ipfix/record_shape.hpp"
+#include "export/ipfix_message.hpp"
 
 namespace tributary {
 namespace {
-
-constexpr std::size_t kMessageHeader = MessageBuilder::kMessageHeader;
 
 FixbufSession::Settings settings_of(const ExportOptions& options, const RecordLayout& layout,
                                     std::size_t message_limit) {
@@ -62,7 +61,8 @@ IpfixEncoder::IpfixEncoder(const ExportOptions& options, const RecordLayout& lay
 /// A record that no message can hold would stop all behind it.
 void IpfixEncoder::check_sizes(std::size_t message_limit) const {
     for (const RecordTemplate& each : templates_) {
-        if (kMessageHeader + MessageBuilder::kSetHeader + each.record_octets + each.text_octets >
+        if (IpfixMessage::kHeader + IpfixMessage::kSetHeader + each.record_octets +
+                each.text_octets >
             message_limit) {
             throw ExportError("an IPFIX message of at most " + std::to_string(message_limit) +
                               " octets cannot hold each record of template " +
@@ -91,9 +91,9 @@ void IpfixEncoder::encode_templates(const FixbufSession::Settings& settings) {
 std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) const noexcept {
     std::uint64_t print = observation_domain;
     const auto add = [&print](const std::vector<std::byte>& message) {
-        if (message.size() > kMessageHeader) {  // its time differs in every run
-            print = XXH3_64bits_withSeed(message.data() + kMessageHeader,
-                                         message.size() - kMessageHeader, print);
+        if (message.size() > IpfixMessage::kHeader) {  // its time differs in every run
+            print = XXH3_64bits_withSeed(message.data() + IpfixMessage::kHeader,
+                                         message.size() - IpfixMessage::kHeader, print);
         }
     };
     std::ranges::for_each(announced_, add);
@@ -102,9 +102,9 @@ std::uint64_t IpfixEncoder::make_fingerprint(std::uint32_t observation_domain) c
 }
 
 std::optional<std::uint32_t> IpfixEncoder::announce_for(MessageView message) noexcept {
-    constexpr std::size_t kSetHeader = MessageBuilder::kSetHeader;
+    constexpr std::size_t kSetHeader = IpfixMessage::kSetHeader;
     std::size_t records = 0;
-    for (MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
+    for (MessageView sets = message.subspan(std::min(IpfixMessage::kHeader, message.size()));
          sets.size() >= kSetHeader;) {
         const std::uint64_t id = read_unsigned(sets.first(2));
         const std::uint64_t octets =
@@ -140,7 +140,7 @@ AppendResult IpfixEncoder::append_pair(const std::byte* first, const std::byte* 
     const std::size_t shape = shapes_.index_of(first);
     const std::size_t second_shape = shapes_.index_of(second);
     // The second one may need a set of its own.
-    const std::size_t octets = templates_[shape].octets_of(first) + MessageBuilder::kSetHeader +
+    const std::size_t octets = templates_[shape].octets_of(first) + IpfixMessage::kSetHeader +
                                templates_[second_shape].octets_of(second);
     const bool are_added = message_.has_room(templates_[shape].id, octets) && add(first, shape) &&
                            add(second, second_shape);

@@ -28,8 +28,8 @@ void put(std::span<std::byte> octets, std::size_t value) noexcept {
 }  // namespace
 
 MessageBuilder::MessageBuilder(std::uint32_t observation_domain, std::size_t limit)
-    : octets_(std::min(limit, kLongestMessage)) {
-    if (limit < kMessageHeader || limit > kLongestMessage) {
+    : octets_(std::min(limit, IpfixMessage::kLongest)) {
+    if (limit < IpfixMessage::kHeader || limit > IpfixMessage::kLongest) {
         throw ExportError("an IPFIX message has 16 to 65535 octets, not at most " +
                           std::to_string(limit));
     }
@@ -43,7 +43,7 @@ void MessageBuilder::begin_set(std::uint16_t template_id) noexcept {
     set_at_ = used_;
     open_set_ = template_id;
     put(std::span(octets_).subspan(set_at_, sizeof template_id), template_id);
-    used_ += kSetHeader;
+    used_ += IpfixMessage::kSetHeader;
 }
 
 /// Writes the length of the open set, if there is one.
@@ -62,7 +62,7 @@ MessageBuilder::Message MessageBuilder::close() noexcept {
         put(std::span(octets_).subspan(kLengthAt, sizeof(std::uint16_t)), used_);
         closed = {.octets = std::span(octets_).first(used_), .records = records_};
     }
-    used_ = kMessageHeader;
+    used_ = IpfixMessage::kHeader;
     records_ = 0;
     return closed;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "export/ipfix_message.hpp"
 #include "export/message.hpp"
 
 namespace tributary {
@@ -21,17 +22,12 @@ namespace tributary {
 /// @thread  one
 class MessageBuilder {
 public:
-    static constexpr std::size_t kMessageHeader = 16;       ///< octets
-    static constexpr std::size_t kSetHeader = 4;            ///< octets
-    static constexpr std::size_t kLongestMessage = 0xFFFF;  ///< octets, by its length field
-    static constexpr std::uint16_t kFirstTemplateId = 256;  ///< lower set ids are no data sets
-
     struct Message {
         MessageView octets;       ///< valid until the next append(); empty: it has no record
         std::uint32_t records{};  ///< data records in it
     };
 
-    /// @param limit  octets that no message exceeds, kMessageHeader to kLongestMessage
+    /// @param limit  octets that no message exceeds: a message header's, to IpfixMessage::kLongest
     /// @errors  ExportError: another limit
     MessageBuilder(std::uint32_t observation_domain, std::size_t limit);
 
@@ -41,7 +37,7 @@ public:
     }
     /// Adds a data record.
     ///
-    /// @param template_id  at least kFirstTemplateId; also the id of the set
+    /// @param template_id  at least IpfixMessage::kFirstDataSet; also the id of the set
     /// @param octets       of the record on the wire, at least 1
     /// @return  where the caller has to write these octets; nullptr: there is no room for them, and
     ///          the message is as before
@@ -64,16 +60,16 @@ private:
     static constexpr std::uint16_t kNoSet = 0;
 
     [[nodiscard]] std::size_t octets_of_set_header(std::uint16_t template_id) const noexcept {
-        return template_id == open_set_ ? 0 : kSetHeader;
+        return template_id == open_set_ ? 0 : IpfixMessage::kSetHeader;
     }
     void begin_set(std::uint16_t template_id) noexcept;
     void end_set() noexcept;
 
-    std::vector<std::byte> octets_;      ///< as many as the limit; those of the message come first
-    std::size_t used_ = kMessageHeader;  ///< octets of the open message
-    std::size_t set_at_{};               ///< where the open set begins
-    std::uint32_t records_{};            ///< in the open message
-    std::uint16_t open_set_ = kNoSet;    ///< its id
+    std::vector<std::byte> octets_;  ///< as many as the limit; those of the message come first
+    std::size_t used_ = IpfixMessage::kHeader;  ///< octets of the open message
+    std::size_t set_at_{};                      ///< where the open set begins
+    std::uint32_t records_{};                   ///< in the open message
+    std::uint16_t open_set_ = kNoSet;           ///< its id
 };
 
 }  // namespace tributary

@@ -12,8 +12,8 @@
 #include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/fixbuf_memory.hpp"
 #include "export/ipfix/ipfix_template.hpp"
-#include "export/ipfix/message_builder.hpp"
 #include "export/ipfix/reverse_elements.hpp"
+#include "export/ipfix_message.hpp"
 
 namespace tributary {
 namespace {
@@ -166,7 +166,7 @@ std::vector<OptionsEncoder::Message> OptionsEncoder::types_of(const RecordLayout
 
 std::vector<OptionsEncoder::Message> OptionsEncoder::names_of(
     std::span<const TemplateKeys> templates, const std::string& table) {
-    static_assert(kNamedTemplateAt == MessageBuilder::kMessageHeader + FixbufSession::kSetHeader);
+    static_assert(kNamedTemplateAt == IpfixMessage::kHeader + IpfixMessage::kSetHeader);
     constexpr std::size_t kPlenty = 65'536;
     check_memory_for_fixbuf(kPlenty);
     Messages names;
@@ -302,7 +302,7 @@ OptionsEncoder::Fields OptionsEncoder::psamp_sampling(const ObservedInterface& i
 void OptionsEncoder::append_together(Messages& out, std::span<const Fields> records) {
     std::size_t octets = 0;
     for (const Fields& each : records) {
-        octets += FixbufSession::kSetHeader + each.octets();
+        octets += IpfixMessage::kSetHeader + each.octets();
     }
     if (!records.empty() && !session_.has_room(records.front().template_id(), octets)) {
         close(out);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "export/ipfix_message.hpp"
 #include "export/metering_process.hpp"
 #include "flowcache/record/flow_record.hpp"
 
@@ -18,7 +19,7 @@ namespace tributary {
 ///
 /// So the ids of a layout do not depend on other ones.
 /// @source  RFC 7011 §3.4.1: data sets have ids from 256 on
-inline constexpr std::uint16_t kFirstTemplateId = 256;
+inline constexpr std::uint16_t kFirstTemplateId = IpfixMessage::kFirstDataSet;
 inline constexpr std::uint16_t kFurtherTemplateIds = 0x4000;
 inline constexpr std::uint16_t kTemplateIdBlock = 256;
 inline constexpr std::uint16_t kTemplateIdsOfPlace = 11 * kTemplateIdBlock;

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "export/ipfix/message_builder.hpp"
+#include "export/ipfix_message.hpp"
 
 namespace tributary {
 namespace {
@@ -15,9 +15,6 @@ bool names_templates(const ExportOptions& options) {
     return options.options_interval.count() > 0 && options.options.types &&
            options.enterprise_elements;
 }
-
-constexpr std::size_t kSetHeader = 4;
-constexpr std::uint16_t kTemplateSet = 2;
 
 std::uint16_t read_be16(MessageView octets, std::size_t at) noexcept {
     constexpr unsigned kOctet = 8;
@@ -35,20 +32,20 @@ void put_be16(std::size_t value, std::vector<std::byte>& to) {
 ///
 /// @source  RFC 7011 §3.4.1, §3.2: an element of an enterprise has its number behind it
 std::size_t octets_of_template(MessageView rest) noexcept {
-    constexpr std::uint16_t kOfEnterprise = 0x8000;
     constexpr std::size_t kHeader = 4;
     std::size_t at = kHeader;
     for (std::size_t fields = read_be16(rest, 2); fields > 0; --fields) {
-        at += (read_be16(rest, at) & kOfEnterprise) != 0 ? 8U : 4U;
+        at += (read_be16(rest, at) & IpfixMessage::kEnterpriseBit) != 0 ? 8U : 4U;
     }
     return at;
 }
 
 /// Adds the ids of the templates in a message of our own.
 void add_template_ids(MessageView message, std::vector<std::uint16_t>& ids) {
-    for (MessageView sets = message.subspan(MessageBuilder::kMessageHeader); !sets.empty();) {
+    for (MessageView sets = message.subspan(IpfixMessage::kHeader); !sets.empty();) {
         const std::size_t length = read_be16(sets, 2);
-        MessageView records = sets.subspan(kSetHeader, length - kSetHeader);
+        MessageView records =
+            sets.subspan(IpfixMessage::kSetHeader, length - IpfixMessage::kSetHeader);
         while (!records.empty()) {
             ids.push_back(read_be16(records, 0));
             records = records.subspan(octets_of_template(records));
@@ -64,16 +61,16 @@ MessageFormat::Message withdrawal_of(std::span<const std::uint16_t> ids,
                                      std::uint32_t observation_domain) {
     constexpr std::uint16_t kVersion = 10;
     constexpr unsigned kHalf = 16;
-    const std::size_t set = kSetHeader + 4 * ids.size();
+    const std::size_t set = IpfixMessage::kSetHeader + 4 * ids.size();
     MessageFormat::Message message;
     put_be16(kVersion, message.octets);
-    put_be16(MessageBuilder::kMessageHeader + set, message.octets);
+    put_be16(IpfixMessage::kHeader + set, message.octets);
     for (int part = 0; part < 4; ++part) {  // the time and the number
         put_be16(0, message.octets);
     }
     put_be16(observation_domain >> kHalf, message.octets);
     put_be16(observation_domain, message.octets);
-    put_be16(kTemplateSet, message.octets);
+    put_be16(IpfixMessage::kTemplateSet, message.octets);
     put_be16(set, message.octets);
     for (const std::uint16_t id : ids) {
         put_be16(id, message.octets);

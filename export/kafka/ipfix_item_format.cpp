@@ -13,18 +13,18 @@
 #include "export/hexadecimal.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/template_ids.hpp"
+#include "export/ipfix_message.hpp"
 #include "export/record_items.hpp"
 #include "flowcache/record/flow_record.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kSetHeader = MessageBuilder::kSetHeader;
 /// Of an item without records: its header, its key, its frame, the headers of the IPFIX message and
 /// of its template set.
 constexpr std::size_t kKeyOctets = 2;
 constexpr std::size_t kItemOctets = kRecordItemHeader + kKeyOctets + RawFlow::kMostAround +
-                                    MessageBuilder::kMessageHeader + kSetHeader;
+                                    IpfixMessage::kHeader + IpfixMessage::kSetHeader;
 constexpr std::size_t kShortestMessage = 65'000;
 
 static_assert(IpfixItemFormat::kLanes <= 0x100);
@@ -125,7 +125,7 @@ IpfixItemFormat::Growth IpfixItemFormat::growth_of(Encoding& to, const std::byte
     Growth growth{.new_item = kItemOctets};
     const auto add = [&](const std::byte* data_record) {
         const RecordNeed need = to.encoder.need_of(data_record);
-        const std::size_t octets = kSetHeader + need.octets;
+        const std::size_t octets = IpfixMessage::kSetHeader + need.octets;
         const bool is_there = to.has_shape[lane * to.encoder.shapes() + need.shape];
         growth.in_item += octets + (is_there ? 0 : need.template_octets);
         growth.new_item += octets + need.template_octets;

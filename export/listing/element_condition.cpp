@@ -30,7 +30,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kMacOctets = 6;
-constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kDecimalDigits = "0123456789";
 
 /// What the values of a type are compared as.
 enum class ValueKind : std::uint8_t {
@@ -300,7 +300,8 @@ bool is_element_name(std::string_view word) noexcept {
     const std::size_t slash = word.find('/');
     if (slash != std::string_view::npos) {
         const std::string_view enterprise = word.substr(0, slash);
-        if (enterprise.empty() || enterprise.find_first_not_of(kDigits) != std::string_view::npos) {
+        if (enterprise.empty() ||
+            enterprise.find_first_not_of(kDecimalDigits) != std::string_view::npos) {
             return false;
         }
         word.remove_prefix(slash + 1);

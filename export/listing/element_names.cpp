@@ -28,11 +28,10 @@ bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) !
 
 /// The element of tributary's own with this number under its enterprise; for a reverse element the
 /// forward one.
-std::optional<EnterpriseElement> own_element(std::uint32_t enterprise,
-                                             std::uint16_t number) noexcept {
-    return enterprise != 0
-               ? tributary::own_element(static_cast<std::uint16_t>(number & ~kReverseBit))
-               : std::nullopt;
+std::optional<EnterpriseElement> element_of_enterprise(std::uint32_t enterprise,
+                                                       std::uint16_t number) noexcept {
+    return enterprise != 0 ? own_element(static_cast<std::uint16_t>(number & ~kReverseBit))
+                           : std::nullopt;
 }
 
 std::string name_of(const FieldElement& element, std::uint16_t number) {
@@ -111,7 +110,7 @@ std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterp
     if (enterprise == kCertEnterprise && (number & ~kReverseBit) == kCertElement.number) {
         return Entry{name_of(kCertElement, number), IpfixType::unsigned8};
     }
-    const auto own = own_element(enterprise, number);
+    const auto own = element_of_enterprise(enterprise, number);
     if (enterprise == kDocumentationEnterprise && own) {
         return Entry{name_of(*own->element, number), own->type};
     }
@@ -211,7 +210,7 @@ void ElementNames::set_places(IpfixElement& element, bool is_own) const {
 /// An element of tributary's has its meaning by its described name, also where that is already used
 /// for the same element of another enterprise.
 void ElementNames::give_meaning(IpfixElement& element, std::string_view description) const {
-    const auto own = own_element(element.enterprise, element.number);
+    const auto own = element_of_enterprise(element.enterprise, element.number);
     const bool is_own = own && name_of(*own->element, element.number) == description;
     const TributaryElement number =
         is_own ? static_cast<TributaryElement>(own->element->number) : TributaryElement::none;
@@ -254,7 +253,7 @@ void ElementNames::describe(const Description& description) {
         ++refused_names_;
         return;
     }
-    const auto own = own_element(description.enterprise, number);
+    const auto own = element_of_enterprise(description.enterprise, number);
     const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
         (own && name == name_of(*own->element, number)) || (entry && name == entry->name);

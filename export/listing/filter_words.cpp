@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 // Longer ones before those that they begin with.
-constexpr std::array<std::string_view, 13> kSymbols{"&&", "||", "==", "!=", "<=", ">=", "(",
-                                                    ")",  "!",  "=",  "<",  ">",  "&"};
+constexpr std::array<std::string_view, 13> kSymbolWords{"&&", "||", "==", "!=", "<=", ">=", "(",
+                                                        ")",  "!",  "=",  "<",  ">",  "&"};
 
 /// @return  empty: none begins here
 std::string_view symbol_at(std::string_view text) noexcept {
     const auto* const found =
-        std::find_if(kSymbols.begin(), kSymbols.end(),
+        std::find_if(kSymbolWords.begin(), kSymbolWords.end(),
                      [text](std::string_view symbol) { return text.starts_with(symbol); });
-    return found != kSymbols.end() ? *found : std::string_view();
+    return found != kSymbolWords.end() ? *found : std::string_view();
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ std::string tunnel_text(const FlowView& flow) {
 }
 
 /// A count of one direction; "-" where the record does not have it, or it was not measured.
-std::string count_text(const ListedValues& values, const ListedCounts& counts, std::size_t place) {
+std::string listed_count_text(const ListedValues& values, const ListedCounts& counts,
+                              std::size_t place) {
     const std::size_t by = counts.at(place).measured_by;
     const bool is_measured = by == place || values.at(by) != 0U;
     const std::optional<std::uint64_t>& value = values.at(place);
@@ -60,12 +61,12 @@ std::string count_text(const ListedValues& values, const ListedCounts& counts, s
 }
 
 /// For instance "3", or of both directions "3/0".
-std::string count_text(const FlowView& flow, const ListedCounts& counts, std::size_t place) {
-    std::string forward = count_text(flow.counts, counts, place);
+std::string listed_count_text(const FlowView& flow, const ListedCounts& counts, std::size_t place) {
+    std::string forward = listed_count_text(flow.counts, counts, place);
     if (!flow.has_reverse() || !flow.reverse_counts.at(place)) {
         return forward;
     }
-    return forward + '/' + count_text(flow.reverse_counts, counts, place);
+    return forward + '/' + listed_count_text(flow.reverse_counts, counts, place);
 }
 
 /// @param right  whether the text ends where the column does
@@ -265,7 +266,7 @@ FlowTable::Row FlowTable::to_row(const FlowView& view) const {
     row[packets] = std::to_string(flow.packets);
     row[octets] = std::to_string(flow.octets);
     for (std::size_t place = 0; place < counts_.size(); ++place) {
-        row[first_count + place] = count_text(view, counts_, place);
+        row[first_count + place] = listed_count_text(view, counts_, place);
     }
     row[reverse_flags] = view.has_reverse() ? flags_of(reverse_bits) : "-";
     row[reverse_packets] = std::to_string(view.reverse.packets);

@@ -9,18 +9,12 @@
 #include <unordered_map>
 
 #include "export/ipfix/enterprise_elements.hpp"
+#include "export/ipfix_message.hpp"
 #include "export/listing/printable_text.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
-constexpr std::size_t kSetHeader = 4;       // §3.3.2
-constexpr std::uint16_t kIpfixVersion = 10;
-constexpr std::uint16_t kTemplateSet = 2;
-constexpr std::uint16_t kOptionsTemplateSet = 3;
-constexpr std::uint16_t kFirstDataSet = 256;
-constexpr std::uint16_t kEnterpriseBit = 0x8000;
 constexpr std::uint16_t kElementMask = 0x7FFF;
 
 /// Whether the octets begin as a pcap or pcapng file does.
@@ -78,7 +72,7 @@ const IpfixRecord* IpfixReader::next() {
 /// @return  false at the end of the input
 bool IpfixReader::read_message() {
     message_offset_ += message_.size();
-    message_.resize(kMessageHeader);
+    message_.resize(IpfixMessage::kHeader);
     at_ = 0;
     const auto fill = [this](std::size_t from) {
         errno = 0;
@@ -96,51 +90,51 @@ bool IpfixReader::read_message() {
         return false;
     }
     ++messages_;
-    if (header < kMessageHeader) {
+    if (header < IpfixMessage::kHeader) {
         fail("the file ends inside the message header");
     }
     const std::uint16_t version = take_u16();
-    if (version != kIpfixVersion) {
+    if (version != IpfixMessage::kVersion) {
         if (messages_ == 1 && is_capture(message_)) {
             fail("this is a capture of packets; tributaryd --read meters it into IPFIX");
         }
         fail("this is not IPFIX: version " + std::to_string(version) + " instead of 10");
     }
     const std::size_t length = take_u16();
-    if (length < kMessageHeader) {
+    if (length < IpfixMessage::kHeader) {
         fail("message length " + std::to_string(length) + " is less than its header's 16");
     }
     record_.export_time = take_u32();
     record_.sequence = take_u32();
     record_.domain = take_u32();
     message_.resize(length);
-    const std::size_t body = fill(kMessageHeader);
-    if (body < length - kMessageHeader) {
-        fail("the file ends inside the message: " + std::to_string(kMessageHeader + body) + " of " +
-             std::to_string(length) + " octets");
+    const std::size_t body = fill(IpfixMessage::kHeader);
+    if (body < length - IpfixMessage::kHeader) {
+        fail("the file ends inside the message: " + std::to_string(IpfixMessage::kHeader + body) +
+             " of " + std::to_string(length) + " octets");
     }
     return true;
 }
 
 void IpfixReader::open_set() {
-    need(kSetHeader, message_.size(), "set header");
+    need(IpfixMessage::kSetHeader, message_.size(), "set header");
     const std::uint16_t id = take_u16();
     const std::size_t length = take_u16();
-    const std::size_t room = message_.size() - at_ + kSetHeader;
-    if (length < kSetHeader || length > room) {
+    const std::size_t room = message_.size() - at_ + IpfixMessage::kSetHeader;
+    if (length < IpfixMessage::kSetHeader || length > room) {
         fail("set " + std::to_string(id) + " has length " + std::to_string(length) + " where " +
              std::to_string(room) + " octets are left");
     }
-    set_end_ = at_ + length - kSetHeader;
-    if (id == kTemplateSet || id == kOptionsTemplateSet) {
-        read_templates(set_end_, id == kOptionsTemplateSet);
-    } else if (id >= kFirstDataSet) {
+    set_end_ = at_ + length - IpfixMessage::kSetHeader;
+    if (id == IpfixMessage::kTemplateSet || id == IpfixMessage::kOptionsTemplateSet) {
+        read_templates(set_end_, id == IpfixMessage::kOptionsTemplateSet);
+    } else if (id >= IpfixMessage::kFirstDataSet) {
         record_.layout = find_template(id);
         if (record_.layout != nullptr) {
             return;
         }
         ++sets_without_template_;
-    } else if (id < kTemplateSet) {
+    } else if (id < IpfixMessage::kTemplateSet) {
         fail("set id " + std::to_string(id) + " is not in use");
     }
     at_ = set_end_;  // ids 4 to 255 are reserved: skipped
@@ -173,7 +167,7 @@ void IpfixReader::read_template(std::size_t end, bool options) {
         withdraw(layout.id, options);
         return;
     }
-    if (layout.id < kFirstDataSet) {
+    if (layout.id < IpfixMessage::kFirstDataSet) {
         fail("template id " + std::to_string(layout.id) + " is below 256");
     }
     if (options) {
@@ -227,7 +221,7 @@ IpfixField IpfixReader::read_field(std::size_t end) {
     std::uint16_t number = take_u16();
     std::uint32_t enterprise = 0;
     field.length = take_u16();
-    if ((number & kEnterpriseBit) != 0) {
+    if ((number & IpfixMessage::kEnterpriseBit) != 0) {
         need(4, end, "template");
         number = static_cast<std::uint16_t>(number & kElementMask);
         enterprise = take_u32();
@@ -256,8 +250,8 @@ void IpfixReader::refuse(const IpfixTemplate& layout) {
 /// @source  RFC 7011 §8.1
 void IpfixReader::withdraw(std::uint16_t id, bool options) {
     constexpr std::uint16_t kLast = std::numeric_limits<std::uint16_t>::max();
-    if (id < kFirstDataSet) {
-        if (id != (options ? kOptionsTemplateSet : kTemplateSet)) {
+    if (id < IpfixMessage::kFirstDataSet) {
+        if (id != (options ? IpfixMessage::kOptionsTemplateSet : IpfixMessage::kTemplateSet)) {
             fail("template id " + std::to_string(id) + " cannot be withdrawn");
         }
         forget(templates_.lower_bound({record_.domain, options, 0}),

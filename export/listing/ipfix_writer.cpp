@@ -4,20 +4,13 @@
 #include <span>
 
 #include "export/ipfix/enterprise_elements.hpp"
+#include "export/ipfix_message.hpp"
 #include "export/listing/ipfix_reader.hpp"
 
 namespace tributary {
 namespace {
 
-constexpr std::size_t kLongestMessage = 65'535;
-constexpr std::size_t kMessageHeader = 16;  // RFC 7011 §3.1
-constexpr std::size_t kSetHeader = 4;       // §3.3.2
-constexpr std::uint16_t kVersion = 10;
-constexpr std::uint16_t kTemplateSet = 2;
-constexpr std::uint16_t kOptionsTemplateSet = 3;
-constexpr std::uint32_t kFirstId = 256;
 constexpr std::uint32_t kLastId = 65'535;
-constexpr std::uint16_t kEnterpriseBit = 0x8000;
 constexpr std::uint16_t kTemplateId = 145;
 constexpr std::size_t kLongForm = 255;  // §7
 constexpr std::size_t kLengthAt = 2;    // in the headers of messages and sets
@@ -57,7 +50,8 @@ std::string fields_of(const IpfixTemplate& layout) {
     }
     for (const IpfixField& field : layout.fields) {
         const bool has_enterprise = field.element->enterprise != 0;
-        append(text, field.element->number | (has_enterprise ? kEnterpriseBit : 0U), 2);
+        append(text, field.element->number | (has_enterprise ? IpfixMessage::kEnterpriseBit : 0U),
+               2);
         append(text, field.length, 2);
         if (has_enterprise) {
             append(text, field.element->enterprise, 4);
@@ -123,7 +117,7 @@ void IpfixWriter::add(const IpfixRecord& record) {
 }
 
 void IpfixWriter::add_data(const IpfixRecord& record, std::uint16_t id, const std::string& octets) {
-    if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
+    if (message_.size() + IpfixMessage::kSetHeader + octets.size() > IpfixMessage::kLongest) {
         end_message();
         begin_message(record);
     }
@@ -140,7 +134,7 @@ void IpfixWriter::finish() {
 void IpfixWriter::begin_message(const IpfixRecord& record) {
     domain_ = record.domain;
     export_time_ = record.export_time;
-    append(message_, kVersion, 2);
+    append(message_, IpfixMessage::kVersion, 2);
     append(message_, 0, 2);
     append(message_, export_time_, 4);
     append(message_, sequences_[domain_], 4);
@@ -156,7 +150,7 @@ void IpfixWriter::end_set() {
 
 void IpfixWriter::end_message() {
     end_set();
-    if (message_.size() > kMessageHeader) {
+    if (message_.size() > IpfixMessage::kHeader) {
         put_u16(message_, kLengthAt, message_.size());
         out_.write(message_.data(), static_cast<std::streamsize>(message_.size()));
     }
@@ -180,7 +174,7 @@ IpfixWriter::Template IpfixWriter::name_template() {
     append(fields, 1, 2);  // one of them is the scope
     append(fields, kTemplateId, 2);
     append(fields, 2, 2);
-    append(fields, kTemplateNameNumber | kEnterpriseBit, 2);
+    append(fields, kTemplateNameNumber | IpfixMessage::kEnterpriseBit, 2);
     append(fields, kVariableLength, 2);
     append(fields, kCertEnterprise, 4);
     return {.key = "options \n" + fields, .fields = fields, .options = true, .table = nullptr};
@@ -192,7 +186,7 @@ std::uint16_t IpfixWriter::id_for(const IpfixRecord& record, const Template& wan
     if (!is_new) {
         return place->second;
     }
-    const std::uint32_t id = kFirstId + next_ids_[record.domain]++;
+    const std::uint32_t id = IpfixMessage::kFirstDataSet + next_ids_[record.domain]++;
     if (id > kLastId) {
         throw IpfixDataError("observation domain " + std::to_string(record.domain) +
                              " has more templates than there are ids");
@@ -209,11 +203,11 @@ void IpfixWriter::add_template(const IpfixRecord& record, std::uint16_t id, cons
     std::string octets;
     append(octets, id, 2);
     octets += made.fields;
-    if (message_.size() + kSetHeader + octets.size() > kLongestMessage) {
+    if (message_.size() + IpfixMessage::kSetHeader + octets.size() > IpfixMessage::kLongest) {
         end_message();
         begin_message(record);
     }
-    add_set(made.options ? kOptionsTemplateSet : kTemplateSet, octets);
+    add_set(made.options ? IpfixMessage::kOptionsTemplateSet : IpfixMessage::kTemplateSet, octets);
 }
 
 /// @param id  of a template in the file

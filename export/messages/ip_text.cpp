@@ -16,7 +16,7 @@ struct ProtocolName {
     std::string_view name;
 };
 // The frequent ones, in our own table: /etc/protocols is missing on small systems.
-constexpr std::array<ProtocolName, 21> kProtocolNames{{
+constexpr std::array<ProtocolName, 21> kFrequentProtocols{{
     {1, "ICMP"},    {2, "IGMP"},   {4, "IPIP"},      {6, "TCP"},      {8, "EGP"},   {17, "UDP"},
     {33, "DCCP"},   {41, "IPv6"},  {46, "RSVP"},     {47, "GRE"},     {50, "ESP"},  {51, "AH"},
     {58, "ICMPv6"}, {88, "EIGRP"}, {89, "OSPF"},     {97, "EtherIP"}, {103, "PIM"}, {112, "VRRP"},
@@ -52,13 +52,13 @@ std::string address_text(std::span<const std::byte> address) {
 
 std::string protocol_text(std::uint8_t protocol) {
     const auto* const found =
-        std::find_if(kProtocolNames.begin(), kProtocolNames.end(),
+        std::find_if(kFrequentProtocols.begin(), kFrequentProtocols.end(),
                      [protocol](const ProtocolName& known) { return known.number == protocol; });
-    return found != kProtocolNames.end() ? std::string(found->name) : std::to_string(protocol);
+    return found != kFrequentProtocols.end() ? std::string(found->name) : std::to_string(protocol);
 }
 
 std::optional<std::uint8_t> parse_protocol(std::string_view text) {
-    for (const ProtocolName& known : kProtocolNames) {
+    for (const ProtocolName& known : kFrequentProtocols) {
         if (same_letters(text, known.name)) {
             return known.number;
         }

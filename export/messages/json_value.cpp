@@ -286,8 +286,8 @@ char* put_ipv4(char* out, Bytes address) noexcept {
 }
 
 char* put_word(char* out, unsigned word) noexcept {
-    constexpr int kHexadecimal = 16;
-    return std::to_chars(out, out + 4, word, kHexadecimal).ptr;
+    constexpr int kBase = 16;
+    return std::to_chars(out, out + 4, word, kBase).ptr;
 }
 
 char* put_ipv6(char* out, Bytes address) noexcept {

@@ -5,16 +5,13 @@
 #include <cstring>
 
 #include "export/ipfix/ipfix_template.hpp"
-#include "export/ipfix/message_builder.hpp"
+#include "export/ipfix_message.hpp"
 
 namespace tributary {
 namespace {
 
 // RFC 7011 §3.1, §3.3.2, §3.4.1.
-constexpr std::size_t kMessageHeader = MessageBuilder::kMessageHeader;
-constexpr std::size_t kSetHeader = MessageBuilder::kSetHeader;
 constexpr std::size_t kTemplateHeader = 4;
-constexpr std::uint16_t kTemplateSet = 2;
 constexpr std::size_t kLengthAt = 2;
 
 std::uint16_t read_two(MessageView from, std::size_t at) noexcept {
@@ -29,10 +26,10 @@ void put_two(std::span<std::byte> to, std::size_t at, std::size_t value) noexcep
 /// Calls `use(id, set)` for each whole set of a message, header included, until it returns false.
 template <class Use>
 void for_each_set(MessageView message, Use use) {
-    MessageView sets = message.subspan(std::min(kMessageHeader, message.size()));
-    while (sets.size() >= kSetHeader) {
-        const std::size_t octets =
-            std::clamp<std::size_t>(read_two(sets, kLengthAt), kSetHeader, sets.size());
+    MessageView sets = message.subspan(std::min(IpfixMessage::kHeader, message.size()));
+    while (sets.size() >= IpfixMessage::kSetHeader) {
+        const std::size_t octets = std::clamp<std::size_t>(read_two(sets, kLengthAt),
+                                                           IpfixMessage::kSetHeader, sets.size());
         if (!use(read_two(sets, 0), sets.first(octets))) {
             return;
         }
@@ -42,11 +39,9 @@ void for_each_set(MessageView message, Use use) {
 
 /// Octets of the template record at the front; 0: there is none, but padding.
 std::size_t template_octets(MessageView records) noexcept {
-    constexpr std::uint16_t kFirstId = 256;
-    constexpr std::uint16_t kOfEnterprise = 0x8000;
     constexpr std::size_t kField = 4;
     constexpr std::size_t kEnterprise = 4;
-    if (records.size() < kTemplateHeader || read_two(records, 0) < kFirstId) {
+    if (records.size() < kTemplateHeader || read_two(records, 0) < IpfixMessage::kFirstDataSet) {
         return 0;
     }
     std::size_t octets = kTemplateHeader;
@@ -54,7 +49,7 @@ std::size_t template_octets(MessageView records) noexcept {
         if (records.size() < octets + kField) {
             return 0;
         }
-        const bool of_enterprise = (read_two(records, octets) & kOfEnterprise) != 0;
+        const bool of_enterprise = (read_two(records, octets) & IpfixMessage::kEnterpriseBit) != 0;
         octets += of_enterprise ? kField + kEnterprise : kField;
     }
     return octets <= records.size() ? octets : 0;
@@ -64,8 +59,9 @@ std::size_t template_octets(MessageView records) noexcept {
 
 void TemplatesAhead::learn(MessageView templates) {
     for_each_set(templates, [this](std::uint16_t id, MessageView set) {
-        MessageView records = set.subspan(kSetHeader);
-        while (const std::size_t octets = id == kTemplateSet ? template_octets(records) : 0) {
+        MessageView records = set.subspan(IpfixMessage::kSetHeader);
+        while (const std::size_t octets =
+                   id == IpfixMessage::kTemplateSet ? template_octets(records) : 0) {
             const MessageView record = records.first(octets);
             templates_.try_emplace(read_two(record, 0),
                                    Template{.record = {record.begin(), record.end()}});
@@ -95,23 +91,23 @@ bool TemplatesAhead::for_each_template(MessageView data, Use use) noexcept {
 }
 
 std::size_t TemplatesAhead::octets_with_templates(MessageView data) noexcept {
-    std::size_t octets = data.size() + kSetHeader;
+    std::size_t octets = data.size() + IpfixMessage::kSetHeader;
     const bool is_known = for_each_template(
         data, [&octets](MessageView record) noexcept { octets += record.size(); });
-    const bool fits = octets <= MessageBuilder::kLongestMessage;
-    return is_known && fits && data.size() > kMessageHeader ? octets : 0;
+    const bool fits = octets <= IpfixMessage::kLongest;
+    return is_known && fits && data.size() > IpfixMessage::kHeader ? octets : 0;
 }
 
 void TemplatesAhead::write(MessageView data, std::span<std::byte> out) noexcept {
-    std::size_t at = kMessageHeader + kSetHeader;
+    std::size_t at = IpfixMessage::kHeader + IpfixMessage::kSetHeader;
     static_cast<void>(for_each_template(data, [&](MessageView record) noexcept {
         std::memcpy(out.data() + at, record.data(), record.size());
         at += record.size();
     }));
-    std::memcpy(out.data(), data.data(), kMessageHeader);
-    put_two(out, kMessageHeader, kTemplateSet);
-    put_two(out, kMessageHeader + kLengthAt, at - kMessageHeader);
-    const MessageView sets = data.subspan(kMessageHeader);
+    std::memcpy(out.data(), data.data(), IpfixMessage::kHeader);
+    put_two(out, IpfixMessage::kHeader, IpfixMessage::kTemplateSet);
+    put_two(out, IpfixMessage::kHeader + kLengthAt, at - IpfixMessage::kHeader);
+    const MessageView sets = data.subspan(IpfixMessage::kHeader);
     std::memcpy(out.data() + at, sets.data(), sets.size());
     put_two(out, kLengthAt, at + sets.size());
 }

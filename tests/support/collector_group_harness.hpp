@@ -83,7 +83,7 @@ private:
     void listen() { REQUIRE(::listen(listener_.get(), 4) == 0); }
     void decode_whole_messages() {
         const std::size_t whole = whole_messages(stream_);
-        for (const IpfixMessage& message :
+        for (const DecodedMessage& message :
              decode_stream(decoder_, std::span(stream_).first(whole))) {
             domains.insert(message.domain);
             for (const DecodedRecord& record : message.records) {

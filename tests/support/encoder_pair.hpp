@@ -45,7 +45,7 @@ struct EncoderPair {
             templates.push_back(decoder.decode(stamped(encoder.template_message(heard), 0, kNow)));
         }
     }
-    IpfixMessage finish(Timestamp now = kNow) {
+    DecodedMessage finish(Timestamp now = kNow) {
         hear_templates();
         return decoder.decode(finish_unheard(now));
     }
@@ -56,7 +56,7 @@ struct EncoderPair {
     }
     DecodedRecord round_trip(const Record& record) {
         REQUIRE(encoder.append(bytes_of(record)) == AppendResult::added);
-        IpfixMessage message = finish();
+        DecodedMessage message = finish();
         REQUIRE(message.records.size() == 1);
         return message.records.front();
     }
@@ -73,7 +73,7 @@ struct EncoderPair {
     MessageNumbering numbering;
     IpfixDecoder decoder;
     std::size_t heard{};
-    std::vector<IpfixMessage> templates;
+    std::vector<DecodedMessage> templates;
 };
 
 using Elements = std::set<std::uint32_t>;

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 /// The source ports of a whole file's flows; its decoder judges templates and numbers.
 inline std::vector<std::uint64_t> ports_in(const std::filesystem::path& path) {
     std::vector<std::uint64_t> ports;
-    for (const IpfixMessage& message : decode_file(path.string())) {
+    for (const DecodedMessage& message : decode_file(path.string())) {
         for (const DecodedRecord& record : message.records) {
             ports.push_back(record.number(7));
         }

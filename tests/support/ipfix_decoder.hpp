@@ -63,7 +63,7 @@ struct DecodedRecord {
     }
 };
 
-struct IpfixMessage {
+struct DecodedMessage {
     std::uint32_t export_time{};
     std::uint32_t sequence{};
     std::uint32_t domain{};
@@ -76,11 +76,11 @@ struct IpfixMessage {
 class IpfixDecoder {
 public:
     /// @errors  IpfixFault: the octets break RFC 7011, or the session's sequence
-    IpfixMessage decode(std::span<const std::byte> octets) {
+    DecodedMessage decode(std::span<const std::byte> octets) {
         demand(octets.size() >= 16, "§3.1: shorter than a message header");
         demand(read(octets, 0, 2) == 10, "§3.1: version");
         demand(read(octets, 2, 2) == octets.size(), "§3.1: length");
-        IpfixMessage message;
+        DecodedMessage message;
         message.octets = octets.size();
         message.export_time = static_cast<std::uint32_t>(read(octets, 4, 4));
         message.sequence = static_cast<std::uint32_t>(read(octets, 8, 4));
@@ -122,7 +122,7 @@ private:
         return value;
     }
 
-    void decode_set(std::uint64_t id, std::span<const std::byte> body, IpfixMessage& message) {
+    void decode_set(std::uint64_t id, std::span<const std::byte> body, DecodedMessage& message) {
         if (id == 2 || id == 3) {
             decode_templates(body, id == 3, message);
             return;
@@ -180,7 +180,7 @@ private:
     }
 
     void decode_templates(std::span<const std::byte> body, bool are_options,
-                          IpfixMessage& message) {
+                          DecodedMessage& message) {
         for (std::size_t at = 0; at < body.size();) {
             const auto id = static_cast<std::uint16_t>(read(body, at, 2));
             const std::uint64_t count = read(body, at + 2, 2);
@@ -247,9 +247,9 @@ inline std::size_t whole_messages(std::span<const std::byte> octets) {
 }
 
 /// Decodes consecutive messages (RFC 5655), as one session.
-inline std::vector<IpfixMessage> decode_stream(IpfixDecoder& decoder,
-                                               std::span<const std::byte> octets) {
-    std::vector<IpfixMessage> messages;
+inline std::vector<DecodedMessage> decode_stream(IpfixDecoder& decoder,
+                                                 std::span<const std::byte> octets) {
+    std::vector<DecodedMessage> messages;
     while (!octets.empty()) {
         const std::size_t length = first_message(octets);
         if (length == 0) {
@@ -262,7 +262,7 @@ inline std::vector<IpfixMessage> decode_stream(IpfixDecoder& decoder,
 }
 
 /// Decodes a file of messages, as one session.
-inline std::vector<IpfixMessage> decode_file(const std::string& path) {
+inline std::vector<DecodedMessage> decode_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     IpfixDecoder decoder;

@@ -92,7 +92,7 @@ std::string export_to(const TemporaryDirectory& directory, const RecordLayout& l
 
 std::vector<test::DecodedRecord> records_in(const std::string& path) {
     std::vector<test::DecodedRecord> records;
-    for (const IpfixMessage& message : decode_file(path)) {
+    for (const DecodedMessage& message : decode_file(path)) {
         for (const test::DecodedRecord& record : message.records) {
             if (record.has(7)) {  // sourceTransportPort: of a flow
                 records.push_back(record);

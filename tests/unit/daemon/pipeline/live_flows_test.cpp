@@ -178,7 +178,7 @@ public:
     [[nodiscard]] Flows exported() {
         pipeline_->stop();
         Flows flows;
-        for (const IpfixMessage& message : decode_file(file())) {
+        for (const DecodedMessage& message : decode_file(file())) {
             add(flows, message);
         }
         return flows;
@@ -192,7 +192,7 @@ public:
     std::size_t templates = 0;  ///< that the last listing brought
 
 private:
-    static void add(Flows& flows, const IpfixMessage& message) {
+    static void add(Flows& flows, const DecodedMessage& message) {
         for (const DecodedRecord& record : message.records) {
             if (!record.is_option) {
                 REQUIRE(flows.emplace(record.number(kSourceAddress), record).second);

@@ -325,7 +325,7 @@ TEST_CASE("Pipeline: records of tables are exported beside those of the queues",
     }
     std::map<Octets, Net> exported;
     std::uint64_t packets_of_main = 0;
-    for (const IpfixMessage& message : decode_file(options.collectors[0].path)) {
+    for (const DecodedMessage& message : decode_file(options.collectors[0].path)) {
         for (const DecodedRecord& record : message.records) {
             if (record.is_option) {
                 continue;

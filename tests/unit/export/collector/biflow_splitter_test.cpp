@@ -78,7 +78,7 @@ TEST_CASE("BiflowSplitter: each direction has its own values", "[export][unit]")
     const BiflowSplitter::Uniflows uniflows = splitter.split(bytes_of(biflow));
     REQUIRE(uniflows.second != nullptr);
     REQUIRE(pair.encoder.append_pair(uniflows.first, uniflows.second) == AppendResult::added);
-    const IpfixMessage message = pair.finish();
+    const DecodedMessage message = pair.finish();
     REQUIRE(message.records.size() == 2);
     const DecodedRecord& there = message.records[0];
     const DecodedRecord& back = message.records[1];
@@ -162,7 +162,7 @@ TEST_CASE("export: one collector has biflows, the other one their uniflows", "[e
     std::vector<std::uint64_t> told;
     for (const CollectorOptions& collector : options.collectors) {
         records.push_back(0);
-        for (const IpfixMessage& message : decode_file(collector.path)) {
+        for (const DecodedMessage& message : decode_file(collector.path)) {
             for (const DecodedRecord& record : message.records) {
                 records.back() += record.is_option ? 0 : 1;
                 if (record.has(42)) {

@@ -151,7 +151,7 @@ struct FileContent {
     explicit FileContent(const std::string& path) {
         std::ifstream file(path, std::ios::binary);
         const std::vector<char> octets{std::istreambuf_iterator<char>(file), {}};
-        for (const IpfixMessage& message :
+        for (const DecodedMessage& message :
              decode_stream(decoder, std::as_bytes(std::span(octets)))) {
             for (const DecodedRecord& record : message.records) {
                 note(record);
@@ -636,7 +636,7 @@ TEST_CASE("change: by UDP, templates of a table that is taken no more are not se
             while (worker.step(at(uptime))) {
             }
             while (const auto datagram = receive(socket)) {
-                const IpfixMessage message = decoder.decode(*datagram);
+                const DecodedMessage message = decoder.decode(*datagram);
                 heard[0] += message.templates;
                 heard[1] += message.records.size();
             }

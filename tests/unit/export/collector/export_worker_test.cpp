@@ -39,7 +39,7 @@ public:
     ~TemporaryFile() { std::filesystem::remove(path_); }
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] std::vector<IpfixMessage> messages() const { return decode_file(path_); }
+    [[nodiscard]] std::vector<DecodedMessage> messages() const { return decode_file(path_); }
 
 private:
     std::string path_;
@@ -140,7 +140,7 @@ TEST_CASE("ExportWorker: records of two queues share messages and have accounts 
     const auto messages = file.messages();
     std::size_t records = 0;
     std::size_t octets = 0;
-    for (const IpfixMessage& message : messages) {
+    for (const DecodedMessage& message : messages) {
         records += message.records.size();
         octets += message.octets;
     }
@@ -181,7 +181,7 @@ TEST_CASE(
         exports.finish();
     }
     std::size_t records = 0;
-    for (const IpfixMessage& message : file.messages()) {
+    for (const DecodedMessage& message : file.messages()) {
         records += message.records.size();
     }
     CHECK(records > 1000);

@@ -312,7 +312,7 @@ TEST_CASE("file rotation: in each file, types of elements come before their temp
         ++files;
         std::size_t types = 0;
         std::size_t flows = 0;
-        for (const IpfixMessage& message : decode_file(entry.path().string())) {
+        for (const DecodedMessage& message : decode_file(entry.path().string())) {
             for (const DecodedRecord& each : message.records) {
                 types += each.has(303) ? 1 : 0;
                 flows += each.is_option ? 0 : 1;

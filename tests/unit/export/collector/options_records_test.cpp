@@ -33,7 +33,7 @@ struct Told {
 Told told_in(const std::string& path) {
     Told told;
     std::uint64_t messages = 0;
-    for (const IpfixMessage& message : decode_file(path)) {
+    for (const DecodedMessage& message : decode_file(path)) {
         for (const DecodedRecord& record : message.records) {
             told.records += record.is_option ? 0 : 1;
             told.flow_keys += record.has(kFlowKeys) ? 1 : 0;
@@ -120,7 +120,7 @@ TEST_CASE("options records: an interval of 0 switches them off, templates includ
     const Told told = told_in(exports.path);
     CHECK(told.records == 5);
     CHECK(told.exported_records.empty());
-    for (const IpfixMessage& message : decode_file(exports.path)) {
+    for (const DecodedMessage& message : decode_file(exports.path)) {
         CHECK(message.templates <= 8);
     }
 }
@@ -176,7 +176,7 @@ TEST_CASE("options records: of sampling alone, and where an input is sampled, if
         file.finish(seconds{1});
         std::size_t options = 0;
         std::size_t rates = 0;
-        for (const IpfixMessage& message : decode_file(file.path)) {
+        for (const DecodedMessage& message : decode_file(file.path)) {
             for (const DecodedRecord& record : message.records) {
                 options += record.is_option ? 1 : 0;
                 rates += record.has(kNetflowInterval) ? 1 : 0;

@@ -127,7 +127,7 @@ TEST_CASE("ExportWorker: records of two layouts reach file and collector, in one
     std::uint64_t biflows = 0;
     std::set<std::uint16_t> ids;
     std::size_t data_messages = 0;
-    for (const IpfixMessage& message : decode_file(path)) {
+    for (const DecodedMessage& message : decode_file(path)) {
         data_messages += message.records.empty() ? 0 : 1;
         for (const DecodedRecord& record : message.records) {
             if (record.is_option) {
@@ -168,7 +168,7 @@ TEST_CASE("ExportWorker: records of a further table have the elements of its key
     mixed.put_and_run(0, 10);
     mixed.finish();
     std::size_t records = 0;
-    for (const IpfixMessage& message : decode_file(path)) {
+    for (const DecodedMessage& message : decode_file(path)) {
         for (const DecodedRecord& record : message.records) {
             if (!record.is_option) {
                 REQUIRE(record.has(kSourcePort));
@@ -319,7 +319,7 @@ TEST_CASE("ExportWorker: two tables of one layout have the elements of their own
     }
     worker.close();
     std::map<std::uint64_t, bool> has_port;  // by the number of the record
-    for (const IpfixMessage& message : decode_file(path)) {
+    for (const DecodedMessage& message : decode_file(path)) {
         for (const DecodedRecord& record : message.records) {
             has_port[record.number(kSourcePort)] = record.has(kDestinationPort);
         }

@@ -106,9 +106,9 @@ public:
     std::vector<std::byte> last_withdrawal;
 
 private:
-    IpfixMessage hear(OutgoingMessage& message) {
+    DecodedMessage hear(OutgoingMessage& message) {
         format_->stamp(message, {.wall = Timestamp{1'600'000'000s}});
-        IpfixMessage heard = decoder.decode(message.octets);
+        DecodedMessage heard = decoder.decode(message.octets);
         CHECK(heard.records.size() == message.data_records);
         withdrawals += heard.withdrawals;
         if (heard.withdrawals > 0) {

@@ -20,12 +20,12 @@ using namespace tributary::test;
 namespace {
 
 /// The messages that have arrived whole.
-std::vector<IpfixMessage> decode_whole(const std::vector<std::byte>& stream) {
+std::vector<DecodedMessage> decode_whole(const std::vector<std::byte>& stream) {
     IpfixDecoder decoder;
     return decode_stream(decoder, std::span(stream).first(whole_messages(stream)));
 }
 
-std::vector<IpfixMessage> decode_session(const std::vector<std::byte>& stream) {
+std::vector<DecodedMessage> decode_session(const std::vector<std::byte>& stream) {
     IpfixDecoder decoder;
     return decode_stream(decoder, stream);
 }
@@ -46,7 +46,7 @@ TEST_CASE("TCP export: templates first, then records", "[export][unit]") {
     const auto messages = decode_session(stream);
     CHECK(messages.front().templates == 8);
     std::size_t records = 0;
-    for (const IpfixMessage& message : messages) {
+    for (const DecodedMessage& message : messages) {
         records += message.records.size();
     }
     CHECK(records == 1000);
@@ -100,7 +100,7 @@ TEST_CASE("TCP export: a collector that never reads stops the draining, not the 
     }
     read_all(connection, stream);
     std::size_t records = 0;
-    for (const IpfixMessage& message : decode_session(stream)) {
+    for (const DecodedMessage& message : decode_session(stream)) {
         records += message.records.size();
     }
     CHECK(records == 60'000);
@@ -140,7 +140,7 @@ TEST_CASE(
     CHECK(messages.at(0).sequence == 0);
     CHECK(messages.at(1).templates == 1);
     std::size_t records = 0;
-    for (const IpfixMessage& message : messages) {
+    for (const DecodedMessage& message : messages) {
         records += message.records.size();
     }
     CHECK(records == 60'000 - before);
@@ -160,7 +160,7 @@ TEST_CASE("TCP export: nothing comes twice when the collector closes after readi
         tcp.run_until_exported(start + milliseconds{1000}, 1000 * (session + 1));
         std::vector<std::byte> stream;
         read_all(connection, stream);
-        for (const IpfixMessage& message : decode_session(stream)) {
+        for (const DecodedMessage& message : decode_session(stream)) {
             records += message.records.size();
         }
         connection = FileDescriptor();
@@ -184,7 +184,7 @@ TEST_CASE("TCP export: a collector that closes its direction alone gets nothing 
     std::vector<std::byte> stream;
     read_all(first, stream);  // what its kernel had taken
     std::size_t records = 0;
-    for (const IpfixMessage& message : decode_whole(stream)) {
+    for (const DecodedMessage& message : decode_whole(stream)) {
         records += message.records.size();
     }
     CHECK(records <= before);
@@ -208,7 +208,7 @@ TEST_CASE("TCP export: messages sent and not acknowledged come again, in order",
         }
         connection = FileDescriptor();
         tcp.run(start + milliseconds{10'000});
-        for (const IpfixMessage& message : decode_whole(stream)) {
+        for (const DecodedMessage& message : decode_whole(stream)) {
             for (const DecodedRecord& record : message.records) {
                 ports.push_back(record.number(7));
             }

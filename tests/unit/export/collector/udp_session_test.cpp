@@ -73,8 +73,8 @@ struct UdpExport {
 
 /// Reads and checks the messages that have arrived.
 struct Listener {
-    std::vector<IpfixMessage> hear() {
-        std::vector<IpfixMessage> messages;
+    std::vector<DecodedMessage> hear() {
+        std::vector<DecodedMessage> messages;
         for (auto datagram = receive(socket); datagram.has_value(); datagram = receive(socket)) {
             messages.push_back(decoder.decode(datagram.value()));
         }
@@ -84,17 +84,17 @@ struct Listener {
     IpfixDecoder decoder;
 };
 
-std::size_t records_in(const std::vector<IpfixMessage>& messages) {
+std::size_t records_in(const std::vector<DecodedMessage>& messages) {
     std::size_t records = 0;
-    for (const IpfixMessage& message : messages) {
+    for (const DecodedMessage& message : messages) {
         records += message.records.size();
     }
     return records;
 }
 
-std::size_t templates_in(const std::vector<IpfixMessage>& messages) {
+std::size_t templates_in(const std::vector<DecodedMessage>& messages) {
     std::size_t templates = 0;
-    for (const IpfixMessage& message : messages) {
+    for (const DecodedMessage& message : messages) {
         templates += message.templates;
     }
     return templates;
@@ -119,9 +119,9 @@ TEST_CASE("UDP export: full messages at once, the rest after flush_interval", "[
     udp.open();
     udp.first.put_many(15);
     udp.run(milliseconds{500});
-    std::vector<IpfixMessage> heard = listener.hear();
+    std::vector<DecodedMessage> heard = listener.hear();
     CHECK(records_in(heard) == kRecordsPerDatagram);
-    for (const IpfixMessage& message : heard) {
+    for (const DecodedMessage& message : heard) {
         CHECK(message.octets <= 600);
     }
     udp.run(milliseconds{1499});
@@ -163,7 +163,7 @@ TEST_CASE("UDP export: templates again after so many packets", "[export][unit]")
     }
     static_cast<void>(worker.step(at(milliseconds{200'000})));
     std::string order;
-    for (const IpfixMessage& message : listener.hear()) {
+    for (const DecodedMessage& message : listener.hear()) {
         order += message.templates != 0 ? 'T' : 'd';
     }
     CHECK(order == "TddddTddddTdd");
@@ -179,7 +179,8 @@ TEST_CASE("UDP export: a template that is not plain comes before its first recor
     udp.first.put(labelled_record(1));
     udp.run(milliseconds{500'000});
     udp.run(milliseconds{501'000});
-    std::vector<IpfixMessage> heard = listener.hear();  // which refuses data before their template
+    std::vector<DecodedMessage> heard =
+        listener.hear();  // which refuses data before their template
     REQUIRE(heard.size() == 2);
     CHECK(heard[0].templates == 1);
     CHECK(heard[1].records.size() == 1);
@@ -380,7 +381,7 @@ TEST_CASE("UDP export: types of elements come before their templates, again with
     std::size_t types = 0;
     const auto count_types = [&types, &listener] {
         types = 0;
-        for (const IpfixMessage& message : listener.hear()) {  // which judges the order
+        for (const DecodedMessage& message : listener.hear()) {  // which judges the order
             for (const auto& each : message.records) {
                 types += each.has(303) ? 1 : 0;
             }

@@ -288,7 +288,7 @@ TEST_CASE("Biflow records: with all groups, every shape has its template and its
         CHECK(got.has(kOwnReversed + 1) ==
               (shape.reverse_variant<TunnelGroup>() != TunnelGroup::no_tunnel));
     }
-    for (const IpfixMessage& message : pair.templates) {
+    for (const DecodedMessage& message : pair.templates) {
         CHECK(message.octets <= 1400);
     }
 }

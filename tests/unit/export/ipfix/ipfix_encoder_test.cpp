@@ -89,7 +89,7 @@ TEST_CASE("IpfixEncoder: no message exceeds the limit, numbers count data record
           "[export][unit]") {
     for (const std::size_t limit : {512U, 513U, 600U, 1400U, 65'535U}) {
         EncoderPair pair(kAllGroups, TimestampUnit::milliseconds, limit);
-        for (const IpfixMessage& message : pair.templates) {
+        for (const DecodedMessage& message : pair.templates) {
             CHECK(message.octets <= limit);
             CHECK(message.sequence == 0);
         }
@@ -98,7 +98,7 @@ TEST_CASE("IpfixEncoder: no message exceeds the limit, numbers count data record
         for (std::uint16_t i = 0; i < 2000; ++i) {
             const Record record = record_of(i, i % 3 == 0 ? 6 : 4);  // set by set, in one message
             if (pair.encoder.append(bytes_of(record)) == AppendResult::message_full) {
-                const IpfixMessage message = pair.finish();
+                const DecodedMessage message = pair.finish();
                 CHECK(message.octets <= limit);
                 decoded += message.records.size();
                 REQUIRE(pair.encoder.append(bytes_of(record)) == AppendResult::added);
@@ -181,7 +181,7 @@ TEST_CASE("IpfixEncoder: in a new session numbers begin anew, also of a message 
     pair.hear_templates();
     CHECK(pair.templates.back().sequence == 0);
     pair.numbering.stamp(waits, 2, kNow, {});
-    const IpfixMessage again = pair.decoder.decode(waits);
+    const DecodedMessage again = pair.decoder.decode(waits);
     CHECK(again.sequence == 0);
     CHECK(again.records.size() == 2);
     CHECK(again.domain == 42);

@@ -35,7 +35,7 @@ struct Round {
             hear(message, 0);
         }
         for (const OptionsEncoder::Message& message : encoder.types_of(metering.layout, false)) {
-            const IpfixMessage heard = hear(message.octets, message.records);
+            const DecodedMessage heard = hear(message.octets, message.records);
             CHECK(heard.records.size() == message.records);
             types.insert(types.end(), heard.records.begin(), heard.records.end());
         }
@@ -43,7 +43,7 @@ struct Round {
         CHECK(encoded.complete);
         messages = encoded.messages.size();
         for (const OptionsEncoder::Message& message : encoded.messages) {
-            const IpfixMessage heard = hear(message.octets, message.records);
+            const DecodedMessage heard = hear(message.octets, message.records);
             CHECK(heard.records.size() == message.records);
             records.insert(records.end(), heard.records.begin(), heard.records.end());
         }

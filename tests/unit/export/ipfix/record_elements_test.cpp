@@ -319,7 +319,7 @@ TEST_CASE("Record elements: with all groups, every shape has its template and it
         CHECK(got.number(7) == index);
     }
     CHECK(pair.decoder.templates().size() == shape_count(pair.layout));
-    for (const IpfixMessage& message : pair.templates) {
+    for (const DecodedMessage& message : pair.templates) {
         CHECK(message.octets <= limit);
     }
 }

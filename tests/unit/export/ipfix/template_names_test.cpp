@@ -101,9 +101,9 @@ private:
         }
         return collector;
     }
-    IpfixMessage hear(OutgoingMessage& message) {
+    DecodedMessage hear(OutgoingMessage& message) {
         format_.stamp(message, {.wall = Timestamp{1'600'000'000s}});
-        IpfixMessage heard = decoder.decode(message.octets);
+        DecodedMessage heard = decoder.decode(message.octets);
         CHECK(message.octets.size() <= kLimit);
         CHECK(heard.records.size() == message.data_records);
         for (const DecodedRecord& record : heard.records) {

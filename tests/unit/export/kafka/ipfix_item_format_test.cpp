@@ -58,7 +58,7 @@ struct Topic {
 };
 
 /// Reads a message by a decoder that has heard nothing, and that expects number 0.
-IpfixMessage read_alone(std::span<const std::byte> message) {
+DecodedMessage read_alone(std::span<const std::byte> message) {
     constexpr std::ptrdiff_t kSequenceAt = 8;  // RFC 7011 §3.1
     Octets octets(message.begin(), message.end());
     std::uint32_t sequence = 0;
@@ -68,7 +68,7 @@ IpfixMessage read_alone(std::span<const std::byte> message) {
     }
     std::fill_n(octets.begin() + kSequenceAt, 4, std::byte{});
     IpfixDecoder fresh;
-    IpfixMessage read = fresh.decode(octets);
+    DecodedMessage read = fresh.decode(octets);
     read.sequence = sequence;
     return read;
 }
@@ -84,7 +84,7 @@ std::vector<std::uint64_t> read_all(const OutgoingMessage& message,
     std::uint32_t count = 0;
     while (const auto item = items.next()) {
         ++count;
-        const IpfixMessage read = read_alone(item->value);
+        const DecodedMessage read = read_alone(item->value);
         CHECK(item->value.size() <= IpfixItemFormat::kMostItem);
         CHECK(read.records.size() == item->tally.records);
         CHECK(item->tally.packets == 10 * item->tally.records);
@@ -151,7 +151,7 @@ TEST_CASE("IpfixItemFormat: a lane has the hash that its key names, and its reco
     RecordItems items(topic.message.octets);
     while (const auto item = items.next()) {
         CHECK(std::stoul(text_of(item->key), nullptr, 16) == item->hash);
-        const IpfixMessage read = read_alone(item->value);
+        const DecodedMessage read = read_alone(item->value);
         for (const DecodedRecord& record : read.records) {
             const std::uint64_t port = record.number(kSourcePort);
             CHECK(lane_of.emplace(port, item->hash).first->second == item->hash);
@@ -189,7 +189,7 @@ TEST_CASE("IpfixItemFormat: full messages, of records of many shapes, keep their
         RecordItems items(topic.message.octets);
         std::size_t records = 0;
         while (const auto item = items.next()) {
-            const IpfixMessage read = read_alone(item->value);
+            const DecodedMessage read = read_alone(item->value);
             CHECK(item->value.size() <= IpfixItemFormat::kMostItem);
             CHECK(item->key.size() == (key == KafkaKey::none ? 0U : 2U));
             records += read.records.size();
@@ -210,7 +210,7 @@ TEST_CASE("IpfixItemFormat: RawFlow around each message", "[export][unit]") {
     const ProtobufFields frame = protobuf_fields(item->value);
     CHECK(number_of(frame, 1) == 1'600'000'001);
     CHECK(number_of(frame, 5) == 1);
-    const IpfixMessage read = read_alone(test::octets_of(frame, 2));
+    const DecodedMessage read = read_alone(test::octets_of(frame, 2));
     REQUIRE(read.records.size() == 1);
     CHECK(read.records[0].number(kSourcePort) == 7);
 }

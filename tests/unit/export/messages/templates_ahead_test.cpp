@@ -51,7 +51,7 @@ TEST_CASE("TemplatesAhead: a message is read by a decoder that has heard nothing
         REQUIRE(whole.size() > data.size());
         mixed.ahead.write(data, whole);
         IpfixDecoder fresh;
-        const IpfixMessage read = fresh.decode(whole);
+        const DecodedMessage read = fresh.decode(whole);
         CHECK(read.records.size() == mixed.records);
         std::set<std::uint16_t> ids;
         for (const DecodedRecord& record : read.records) {
@@ -73,7 +73,7 @@ TEST_CASE("TemplatesAhead: many records of few shapes, in turn", "[export][unit]
     const Octets data = pair.finish_unheard();
     Octets whole(ahead.octets_with_templates(data));
     ahead.write(data, whole);
-    const IpfixMessage read = IpfixDecoder().decode(whole);
+    const DecodedMessage read = IpfixDecoder().decode(whole);
     CHECK(read.templates == 2);
     REQUIRE(read.records.size() == 10);
     for (std::uint16_t number = 0; number < 10; ++number) {
