@@ -3,8 +3,9 @@
 
     before_after.py DIRECTORY TURNS "FLOWS ..." COMMIT=PROGRAM...     the last one is the present code
 
-Reads machine.txt in the directory, writes before_after.json and before-after.md beside it. Each program checks its own
-records before it measures. In each turn every program runs once, in a process of its own; a ratio is of two runs of one turn.
+Reads machine.txt and instructions.txt (lines of a commit, a tab and a number) in the directory, writes before_after.json
+and before-after.md beside it. Each program checks its own records before it measures. In each turn every program runs once, in a
+process of its own; a ratio is of two runs of one turn.
 """
 import json
 import os
@@ -20,21 +21,26 @@ HEAD = """# The plain pipeline, before and after
 %s
 
 Made by `perf/before-after`. One core, IPv4, packets of 64 octets, parser to cache with expiry. %d turns; in each,
-a fresh copy of every commit's program ran once, in a process of its own, begun by another one each time. Figures are
-medians; a ratio is that of the packet rates of two runs of one turn, with the least and the greatest. Above 1 the
-present code is faster.
+a fresh copy of every commit's program ran once, in a process of its own, begun by another one each time. A run's figure is
+the least of its %d rounds, because other users of the machine only add time; the table has the medians of the turns. A ratio
+is that of the packet rates of two runs of one turn, with the least and the greatest. Above 1 the present code is faster.
 
 """
+INSTRUCTIONS = """
+Two runs of one program differ too, by where its pages lie. Exact is the number of instructions per packet (callgrind;
+16,384 flows, uniflows, with the making of the packets): %s.
+"""
+ROUNDS = 5
 
 
 def measure(program, flows):
     """The pipeline's nanoseconds per packet by (flows, share of new flows per second, direction)."""
     # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
     copy = shutil.copy(program, program + ".copy")
-    command = [copy, "--short", "--rounds", "1", "--packets", "16000000", "--flows", *flows]
+    command = [copy, "--short", "--rounds", str(ROUNDS), "--packets", "16000000", "--flows", *flows]
     cells = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
     os.remove(copy)
-    return {"%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"]): cell["ns"] for cell in cells}
+    return {"%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"]): cell["ns_least"] for cell in cells}
 
 
 def spread(values, form):
@@ -62,11 +68,14 @@ def main(directory, count, flows, *programs):
         print(json.dumps(figures), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
         json.dump(turns, out, indent=1)
+    with open(os.path.join(directory, "instructions.txt")) as lines:
+        counts = [line.split() for line in lines][::-1]
     header = ["flows", "new per second", "direction"] + ["%s: ns" % commit for commit in commits]
     header += ["%s / %s" % (commits[-1], commit) for commit in commits[:-1]]
     with open(os.path.join(directory, "machine.txt")) as machine, open(os.path.join(directory, "before-after.md"), "w") as page:
-        page.write(HEAD % (machine.read().strip(), len(turns)))
+        page.write(HEAD % (machine.read().strip(), len(turns), ROUNDS))
         page.write(table(header, list(rows_of(turns, commits))))
+        page.write(INSTRUCTIONS % ", ".join("%s of %s" % (count, commit) for commit, count in counts))
 
 
 main(*sys.argv[1:])
