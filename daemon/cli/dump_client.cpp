@@ -156,8 +156,10 @@ int run_dump(const DumpClientArguments& arguments) {
     WholeFile file(arguments.write);
     std::array<char, 65'536> part{};
     std::istream& packets = answer.stream();
-    while (file.error() == 0 && (packets.read(part.data(), part.size()) || packets.gcount() > 0)) {
-        file.write({part.data(), static_cast<std::size_t>(packets.gcount())});
+    // Of what has come, as much as there is: a program that reads the file sees it at once.
+    while (file.error() == 0 && packets.peek() != std::istream::traits_type::eof()) {
+        const std::streamsize octets = packets.readsome(part.data(), part.size());
+        file.write({part.data(), static_cast<std::size_t>(octets)});
     }
     if (file.error() == 0) {
         answer.check();

@@ -2,10 +2,12 @@
 #include "daemon/recorder/whole_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -17,11 +19,26 @@
 namespace tributary {
 namespace {
 
-/// The file that a path leads to, over its links, where a new file may take its place.
-///
-/// @return  nothing: it is no regular file, or a link to a descriptor, such as /dev/stdout or
-///          /dev/fd/3, and is written as it is
-std::optional<std::string> replaceable(const std::string& path) {
+/// What a path leads to, over its links.
+struct Target {
+    std::optional<std::string> replaceable{};  ///< a path where a new file may take the place
+    std::optional<int> descriptor{};           ///< of this process
+};
+
+/// @param link  of a descriptor, in a directory of /proc
+std::optional<int> descriptor_of(const std::filesystem::path& directory,
+                                 const std::filesystem::path& link) {
+    const std::string text = link.filename().string();
+    int number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc{} && rest == text.data() + text.size();
+    const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd";
+    return is_number && directory == own ? std::optional(number) : std::nullopt;
+}
+
+/// @return  empty: it is no regular file, or a descriptor of another process, and is opened as it
+///          is
+Target target_of(const std::string& path) {
     constexpr int kMostLinks = 40;  // as of the kernel
     std::filesystem::path at(path);
     std::error_code error;
@@ -30,14 +47,17 @@ std::optional<std::string> replaceable(const std::string& path) {
          ++links) {
         const auto directory =
             std::filesystem::canonical(at.has_parent_path() ? at.parent_path() : ".", error);
-        if (error || links == kMostLinks || directory.string().starts_with("/proc/")) {
-            return std::nullopt;
+        if (error || links == kMostLinks) {
+            return {};
+        }
+        if (directory.string().starts_with("/proc/")) {
+            return {.descriptor = descriptor_of(directory, at)};
         }
         at = directory / std::filesystem::read_symlink(at, error);
     }
     const std::filesystem::file_status status = std::filesystem::status(at, error);
     const bool is_something_else = std::filesystem::exists(status) && !is_regular_file(status);
-    return is_something_else ? std::nullopt : std::optional(at.string());
+    return is_something_else ? Target{} : Target{.replaceable = at.string()};
 }
 
 /// Whether a path still names an open file: another process may have removed or renamed it.
@@ -93,17 +113,25 @@ FileDescriptor open_part(const std::string& path, std::string& other) {
     return {};
 }
 
+void wait_for_room(int file) noexcept {
+    pollfd waited{.fd = file, .events = POLLOUT, .revents = 0};
+    static_cast<void>(::poll(&waited, 1, -1));
+}
+
 }  // namespace
 
 WholeFile::WholeFile(const std::string& path) : path_(or_standard_output(path)) {
-    const std::optional<std::string> replaced = path == "-" ? std::nullopt : replaceable(path_);
-    if (replaced) {
-        path_ = *replaced;
+    const Target target = target_of(path_);
+    if (target.replaceable) {
+        path_ = *target.replaceable;
         written_ = path_ + kSuffix;
         file_ = open_part(written_, other_);
     } else {
         written_ = path_;
-        file_ = open_output(written_, 0).file;
+        // Not opened anew: that would begin at the front of a file, and needs the right to open
+        // what another user's shell has opened.
+        file_ = target.descriptor ? FileDescriptor(::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0))
+                                  : open_output(written_, 0).file;
     }
     error_ = file_ ? 0 : errno;
 }
@@ -125,6 +153,8 @@ void WholeFile::write(std::string_view octets) noexcept {
         if (written >= 0) {
             octets_ += static_cast<std::uint64_t>(written);
             octets.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {  // a descriptor that another program has set so
+            wait_for_room(file_.get());
         } else if (errno != EINTR) {
             error_ = errno;
         }

@@ -241,6 +241,27 @@ class Recorder(harness.TestCase):
             self.assertEqual(client.wait(20), harness.EX_OK)
         self.read(path)
 
+    def test_a_pipe_gets_packets_when_they_come(self):
+        """Those of a narrow filter, which fill no buffer in an hour."""
+        daemon = self.probe()
+        with subprocess.Popen([harness.TRIBUTARY, "dump", "--socket", self.socket, "--write", "-", "--for", "1h", "--last", "1h",
+                               "--filter", "icmp"], stdout=subprocess.PIPE) as client:
+            self.addCleanup(client.kill)
+            wanted = self.read(harness.DEMO, "icmp")
+            self.assertGreater(len(wanted), 0)
+            os.set_blocking(client.stdout.fileno(), False)
+            octets = b""
+
+            def count():  # of whole packets so far
+                nonlocal octets
+                octets += client.stdout.read() or b""
+                return harness.tcpdump_count(self.path("so-far.pcapng", octets), "") if octets else None
+            harness.wait_until(lambda: count() == len(wanted), 20, "its packets")
+            self.assertEqual(self.read(self.path("so-far.pcapng")), wanted)
+            client.send_signal(signal.SIGINT)
+            self.assertEqual(client.wait(20), harness.EX_OK)
+        self.end(daemon)
+
     def test_links_and_descriptors(self):
         daemon = self.probe()
         far = self.path("far.pcapng", b"former content")
@@ -253,6 +274,13 @@ class Recorder(harness.TestCase):
             with self.subTest(name), open(self.path("out.pcapng"), "wb") as out:
                 subprocess.run([*arguments, name], stdout=out, check=True, timeout=60)
                 self.assertEqual(len(self.read(self.path("out.pcapng"))), harness.DEMO_FRAMES)
+        former = b"another program's octets"
+        with open(self.path("out.pcapng"), "wb") as out:
+            out.write(former)
+            out.flush()
+            subprocess.run([*arguments, "-"], stdout=out, check=True, timeout=60)
+        with open(self.path("out.pcapng"), "rb") as out:
+            self.assertEqual(out.read(len(former)), former)
         self.end(daemon)
 
     def test_two_dumps_to_one_file(self):

@@ -2,14 +2,19 @@
 #include "daemon/recorder/whole_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/temporary_directory.hpp"
@@ -82,11 +87,40 @@ TEST_CASE("WholeFile: descriptors and what is no file are written as they are", 
         CHECK(file.error() == 0);
         file.write("packets");
         CHECK(file.finish());
-        CHECK(content_of(directory / "file") == "packets");
     }
+    CHECK(content_of(directory / "file") == "packetspackets");  // as two programs of a shell
     CHECK(std::filesystem::is_symlink(directory / "like-stdout"));
     CHECK(std::filesystem::is_symlink(directory / "nothing"));
     CHECK(directory.names() == Names{"file", "like-stdout", "nothing"});
+}
+
+TEST_CASE("WholeFile: a descriptor that cannot be opened anew, and does not wait",
+          "[daemon][unit]") {
+    std::array<int, 2> pair{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) == 0);
+    const FileDescriptor written(pair[0]);
+    const FileDescriptor read(pair[1]);
+    const std::string octets(1'000'000, 'x');  // more than the socket has room for
+    bool is_finished = false;
+    std::thread writer([&] {
+        WholeFile file("/dev/fd/" + std::to_string(written.get()));
+        file.write(octets);
+        is_finished = file.finish();
+        ::shutdown(written.get(), SHUT_WR);
+    });
+    std::string got;
+    std::array<char, 65'536> part{};
+    for (pollfd waited{.fd = read.get(), .events = POLLIN, .revents = 0};
+         ::poll(&waited, 1, 10'000) == 1;) {
+        const ssize_t count = ::read(read.get(), part.data(), part.size());
+        if (count <= 0) {
+            break;
+        }
+        got.append(part.data(), static_cast<std::size_t>(count));
+    }
+    writer.join();
+    CHECK(is_finished);
+    CHECK(got == octets);
 }
 
 TEST_CASE("WholeFile: a loop of links, and a directory that is not there", "[daemon][unit]") {
