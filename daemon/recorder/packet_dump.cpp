@@ -75,8 +75,10 @@ public:
     void note_pause(std::chrono::milliseconds time) noexcept { still_for_ += time; }
     /// Nothing that comes from now on is wanted.
     void stop_here() noexcept {
-        is_stopped_ = true;
-        reader_.stop_at(queue_.ring->published());
+        if (!is_stopped_) {
+            is_stopped_ = true;
+            reader_.stop_at(queue_.ring->published());
+        }
     }
     /// Counts the packet that is due as written, and is done with it.
     void count() noexcept {
@@ -114,7 +116,7 @@ private:
         const Timestamp clock = queue_.ring->clock();
         still_for_ = clock == clock_ ? still_for_ : std::chrono::milliseconds(0);
         clock_ = clock;
-        if (!is_stopped_ && request_.until && clock > *request_.until) {
+        if (request_.until && clock > *request_.until) {
             stop_here();
         }
     }
@@ -220,29 +222,29 @@ PacketDump::Step PacketDump::step() {
     if (has_more) {
         return Step::reads;
     }
-    if (first == nullptr) {
-        return step_without_packet();
+    if (first != nullptr && can_go_first(*first)) {
+        add(*first);
+        return Step::written;
     }
-    if (!can_go_first(*first)) {
-        return Step::waits;
-    }
-    add(*first);
-    return Step::written;
-}
-
-/// All rings were read to their end. A queue whose clock stands still ends when the host's clock is
-/// behind the span, or the queues have ended.
-PacketDump::Step PacketDump::step_without_packet() {
     if (std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->has_ended(); })) {
         return Step::ended;
     }
+    return wait_or_stop();
+}
+
+/// Rings were read to their end whose queues may bring an earlier packet, or have not reached the
+/// end of the span. A clock that stands still, or runs behind those of the other queues, may never
+/// get there: such a queue ends when the host's clock is behind the span, or the queues have ended.
+PacketDump::Step PacketDump::wait_or_stop() {
     const bool is_over = request_.until && (surroundings_.clock() > *request_.until + kPatience ||
                                             surroundings_.have_queues_ended());
     if (!is_over) {
         return Step::waits;
     }
     for (const auto& cursor : cursors_) {
-        cursor->stop_here();
+        if (cursor->packet() == nullptr) {
+            cursor->stop_here();
+        }
     }
     return Step::reads;
 }

@@ -127,7 +127,7 @@ private:
 
     void begin_file();
     [[nodiscard]] Step step();
-    [[nodiscard]] Step step_without_packet();
+    [[nodiscard]] Step wait_or_stop();
     [[nodiscard]] bool can_go_first(const Cursor& first) const;
     void pause();
     void add(Cursor& cursor);

@@ -2,6 +2,7 @@
 #include "daemon/recorder/ring_reader.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace tributary {
 namespace {
@@ -40,7 +41,29 @@ void RingReader::begin_at(std::uint64_t block) noexcept {
 void RingReader::pass_overwritten() noexcept {
     const std::uint64_t missing = next_;
     begin_at(std::max(ring_.oldest_block(), block_ + 1));
-    overwritten_ += next_ - missing;
+    overwritten_ += std::max(std::min(next_, end_number_), missing) - missing;
+}
+
+void RingReader::stop_at(PacketRing::Position end) noexcept {
+    end_number_ = number_at(end);
+    end_ = end;
+}
+
+/// The number of the packet that begins at a place, or will.
+std::uint64_t RingReader::number_at(PacketRing::Position place) const noexcept {
+    const std::uint64_t block = PacketRing::block_of(place);
+    const std::size_t until = place % PacketRing::kBlockOctets;
+    const auto look = ring_.look_at(block);
+    std::uint64_t packets = 0;
+    std::array<std::uint64_t, PacketRing::kMetadataOctets / kWord> metadata{};
+    std::size_t at = 0;
+    while (look && at < until &&
+           ring_.copy_of(block, at, at + PacketRing::kMetadataOctets, metadata.data())) {
+        at += PacketRing::entry_octets(PacketRing::metadata_of(metadata.data()).octets);
+        ++packets;
+    }
+    // Otherwise the ring has turned since: what it has kept by now is the most.
+    return look && at == until ? look->first_number + packets : ring_.kept();
 }
 
 bool RingReader::is_complete() const noexcept {

@@ -45,8 +45,11 @@ public:
     ///
     /// @param hashes  of KeptMetadata::flow_hash; empty: all packets are wanted
     void look_for(std::vector<std::uint32_t> hashes) { hashes_ = std::move(hashes); }
-    /// Nothing is read behind this place.
-    void stop_at(PacketRing::Position end) noexcept { end_ = end; }
+    /// Nothing is read behind this place, nor counts as overwritten.
+    ///
+    /// @param end  PacketRing::published(), just now
+    /// @cost       looks at the packets of one block
+    void stop_at(PacketRing::Position end) noexcept;
 
     /// Reads the next packets: some of one block, in their order.
     ///
@@ -57,7 +60,7 @@ public:
     /// Whether the place of stop_at() is reached.
     [[nodiscard]] bool has_ended() const noexcept;
 
-    /// Packets that were overwritten before they were read.
+    /// Packets that were overwritten before they were read, up to the place of stop_at().
     [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_; }
     /// Packets that were read.
     [[nodiscard]] std::uint64_t packets() const noexcept { return packets_; }
@@ -69,10 +72,12 @@ private:
     [[nodiscard]] bool pass_over() noexcept;
     void begin_at(std::uint64_t block) noexcept;
     void pass_overwritten() noexcept;
+    [[nodiscard]] std::uint64_t number_at(PacketRing::Position place) const noexcept;
     [[nodiscard]] std::span<const RecordedPacket> take(std::size_t until);
 
     const PacketRing& ring_;
     PacketRing::Position end_ = std::numeric_limits<PacketRing::Position>::max();
+    std::uint64_t end_number_ = std::numeric_limits<std::uint64_t>::max();  ///< of the packet there
     std::uint64_t block_ = 0;
     std::size_t offset_ = 0;  ///< of the next packet in the block
     std::uint64_t next_ = 0;  ///< its number

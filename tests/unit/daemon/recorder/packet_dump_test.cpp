@@ -235,6 +235,21 @@ TEST_CASE("PacketDump: a silent queue delays many packets once", "[daemon][unit]
     CHECK(dumping.now - begin < 2 * PacketDump::kPatience);
 }
 
+TEST_CASE("PacketDump: a queue whose clock runs behind those of others", "[daemon][unit]") {
+    Dumping dumping(2);
+    dumping.keep(0, 10ms, 1);
+    dumping.keep(0, 20ms, 2);
+    int pauses = 0;
+    dumping.on_pause = [&] {  // it counts on, without a packet, and never gets there
+        dumping.ring(1).publish(kStart - 24h + ++pauses * 5ms);
+        dumping.goes_on = pauses < 1000;
+    };
+    CHECK(dumping.dump({.since = kStart, .until = kStart + 1s}) == Marks{1, 2});
+    CHECK(dumping.is_whole);
+    CHECK(dumping.goes_on);
+    CHECK(dumping.now < kStart + 1s + 2 * PacketDump::kPatience);
+}
+
 TEST_CASE("PacketDump: queues that have ended at different times bring all they have",
           "[daemon][unit]") {
     Dumping dumping(3);

@@ -233,6 +233,29 @@ TEST_CASE("PacketRing: a reader stops where it is told to", "[daemon][unit]") {
     }
 }
 
+TEST_CASE("PacketRing: what is overwritten behind its stop does not count", "[daemon][unit]") {
+    const std::uint64_t until = GENERATE(1U, 900U, 2500U, 5000U);
+    const bool reads_some = GENERATE(false, true);
+    PacketRing ring(kSmallest, {}, PageUse::offline);
+    std::uint64_t number = 0;
+    for (; number < until; ++number) {
+        append(ring, number);
+    }
+    ring.publish(kRingStart);
+    RingReader reader(ring, kRingStart);
+    reader.stop_at(ring.published());
+    const std::uint64_t read = reads_some ? reader.read().size() : 0;
+    for (; number < until + 50'000; ++number) {
+        append(ring, number);
+        ring.publish(kRingStart);
+    }
+    while (!reader.has_ended()) {
+        CHECK(reader.read().empty());
+    }
+    CHECK(reader.packets() == read);
+    CHECK(reader.overwritten() == until - read);
+}
+
 TEST_CASE("PacketRing: times of a block also where the clock goes back", "[daemon][unit]") {
     PacketRing ring(kSmallest, {}, PageUse::offline);
     CHECK(ring.look_at(0)->earliest > ring.look_at(0)->latest);
