@@ -2,8 +2,10 @@
 #include "daemon/filter/filter_compilation.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "daemon/filter/filter_names.hpp"
@@ -30,7 +32,7 @@ FilterCompilation::Outcome failure(const char* why, bool may_heal) noexcept {
 struct FilterCompilation::Work {
     void run(const std::string& expression, FilterLinks links) noexcept {
         try {
-            FilterNames names(NameUse::resolve, &is_asking);
+            FilterNames names(NameUse::resolve, &inquiry);
             outcome.filter = std::make_unique<PacketFilter>(expression, links, names);
         } catch (const UnresolvedName& error) {
             fail(error.what(), true);
@@ -43,7 +45,7 @@ struct FilterCompilation::Work {
     }
     void fail(const char* why, bool may_heal) noexcept { outcome = failure(why, may_heal); }
 
-    std::atomic<bool> is_asking{};
+    NameInquiry inquiry;
     std::atomic<bool> is_done{};
     Outcome outcome;  ///< written by the thread, until is_done
 };
@@ -63,8 +65,28 @@ FilterCompilation::FilterCompilation(const std::string& expression, FilterLinks 
     }
 }
 
+std::unique_ptr<PacketFilter> FilterCompilation::await(const std::string& expression,
+                                                       FilterLinks links,
+                                                       const std::function<bool()>& goes_on) {
+    constexpr std::chrono::milliseconds kPause{1};
+    FilterCompilation compilation(expression, links);
+    for (;;) {
+        if (std::optional<Outcome> outcome = compilation.poll()) {
+            if (!outcome->filter) {
+                throw PacketFilterError(outcome->fault);
+            }
+            return std::move(outcome->filter);
+        }
+        if (!goes_on()) {
+            compilation.work_->inquiry.is_given_up.store(true, std::memory_order_relaxed);
+            return nullptr;
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
 bool FilterCompilation::asks_resolver() const noexcept {
-    return work_ && work_->is_asking.load(std::memory_order_relaxed);
+    return work_ && work_->inquiry.has_begun.load(std::memory_order_relaxed);
 }
 
 std::optional<FilterCompilation::Outcome> FilterCompilation::poll() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ public:
 
     /// Begins. Without a thread or memory for it, the outcome is a failure at once.
     FilterCompilation(const std::string& expression, FilterLinks links) noexcept;
+
+    /// Compiles a filter, and waits for it.
+    ///
+    /// @param goes_on  asked meanwhile; false: nobody waits for the filter any more
+    /// @return         nullptr: goes_on() was false
+    /// @errors         PacketFilterError
+    /// @thread         one that may wait
+    [[nodiscard]] static std::unique_ptr<PacketFilter> await(const std::string& expression,
+                                                             FilterLinks links,
+                                                             const std::function<bool()>& goes_on);
 
     /// Whether it has asked a resolver, which may take long.
     [[nodiscard]] bool asks_resolver() const noexcept;

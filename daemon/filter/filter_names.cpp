@@ -112,8 +112,12 @@ std::vector<std::string> FilterNames::made_up() const {
 }
 
 std::vector<std::string> FilterNames::resolved(const char* name) {
-    if (is_asking_ != nullptr) {
-        is_asking_->store(true, std::memory_order_relaxed);  // no other data depends on it
+    if (inquiry_ != nullptr) {
+        inquiry_->has_begun.store(true, std::memory_order_relaxed);  // no other data depends on it
+        if (inquiry_->is_given_up.load(std::memory_order_relaxed)) {
+            fault_ = "given up";
+            return {};
+        }
     }
     AddressList list;
     const int error = ask(name, 0, list);

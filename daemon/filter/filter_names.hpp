@@ -18,15 +18,23 @@ enum class NameUse : std::uint8_t {
     check_ipv6,
 };
 
+/// How far another thread's look-ups have come.
+/// @thread  any
+struct NameInquiry {
+    std::atomic<bool> has_begun{};  ///< the resolver was asked
+    std::atomic<bool>
+        is_given_up{};  ///< nobody waits for it any more: no further name is asked for
+};
+
 /// The host names of one filter. libpcap asks for each name once per link type; the resolver is
 /// asked once.
 ///
-/// @thread  one, except for the flag
+/// @thread  one, except for the inquiry
 class FilterNames {
 public:
-    /// @param is_asking  set before the resolver is asked first; outlives the names
-    explicit FilterNames(NameUse use, std::atomic<bool>* is_asking = nullptr)
-        : use_(use), is_asking_(is_asking) {}
+    /// @param inquiry  outlives the names; nullptr: nobody looks at it
+    explicit FilterNames(NameUse use, NameInquiry* inquiry = nullptr)
+        : use_(use), inquiry_(inquiry) {}
 
     /// The addresses of a name, in getaddrinfo()'s form; for freeaddrinfo().
     ///
@@ -49,7 +57,7 @@ private:
     [[nodiscard]] std::vector<std::string> resolved(const char* name);
 
     NameUse use_;
-    std::atomic<bool>* is_asking_;
+    NameInquiry* inquiry_;
     std::vector<Name> names_;
     std::string fault_;
 };

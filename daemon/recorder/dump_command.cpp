@@ -13,6 +13,7 @@
 
 #include "daemon/base/spdlog.hpp"
 #include "daemon/control/control_socket.hpp"
+#include "daemon/filter/filter_compilation.hpp"
 #include "daemon/filter/packet_filter.hpp"
 #include "daemon/machine/thread_priority.hpp"
 #include "daemon/recorder/asked_flow.hpp"
@@ -97,9 +98,15 @@ void DumpCommand::dump(const DumpArguments& arguments, ControlReply& reply) {
     }
     const Running running(running_);
     let_others_go_first();  // the thread is this command's alone
+    const auto goes_on = [this, &reply] {
+        return !is_ending_.load(std::memory_order_relaxed) && !reply.has_enough();
+    };
     std::unique_ptr<PacketFilter> filter;
     if (!arguments.filter.empty()) {
-        filter = std::make_unique<PacketFilter>(arguments.filter, FilterLinks::ethernet);
+        filter = FilterCompilation::await(arguments.filter, FilterLinks::ethernet, goes_on);
+        if (!filter) {
+            throw std::runtime_error("the probe ends");  // or nobody reads this
+        }
     }
     // The queues' clock, which is that of their packets' times, and goes on as the host's does.
     const Timestamp host_at_begin = clock_();
@@ -119,10 +126,7 @@ void DumpCommand::dump(const DumpArguments& arguments, ControlReply& reply) {
         {.write = [&reply](std::span<const std::byte> octets) { return reply.write(octets); },
          .clock = [&] { return now + (clock_() - host_at_begin); },
          .pause = [](auto time) { std::this_thread::sleep_for(time); },
-         .goes_on =
-             [this, &reply] {
-                 return !is_ending_.load(std::memory_order_relaxed) && !reply.has_enough();
-             }});
+         .goes_on = goes_on});
     {
         const std::lock_guard lock(mutex_);
         ++ledger_.begun;

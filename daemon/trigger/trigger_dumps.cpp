@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "daemon/base/spdlog.hpp"
+#include "daemon/filter/filter_compilation.hpp"
 #include "daemon/filter/packet_filter.hpp"
 #include "daemon/machine/thread_priority.hpp"
 #include "daemon/trigger/chosen_packets.hpp"
@@ -158,7 +159,12 @@ void TriggerDumps::write_file(const Job& job, Trigger& trigger) {
     request.until = job.event.at + options.after;
     std::unique_ptr<PacketFilter> filter;
     if (!job.asked.filter.empty()) {
-        filter = std::make_unique<PacketFilter>(job.asked.filter, FilterLinks::ethernet);
+        filter = FilterCompilation::await(job.asked.filter, FilterLinks::ethernet,
+                                          [this] { return has_time(); });
+        if (!filter) {
+            TriggerSet::suppress(trigger, &TriggerCounters::by_end);
+            return;
+        }
     }
     std::optional<ChosenPackets> chosen;
     if (job.table != nullptr && options.packets != TriggerPackets::all) {

@@ -109,7 +109,7 @@ class Names(harness.TestCase):
         self.addCleanup(subprocess.run, ["ip", "netns", "del", self.namespace])
         subprocess.run(["ip", "-n", self.namespace, "link", "set", "lo", "up"], check=True)
         self.manager = self.enterContext(service.NotifySocket(self.path("notify")))
-        self.beats, self.listens = [], True
+        self.beats, self.listens, self.recorder = [], True, ""
         # The address of the demo capture's busiest host.
         out, _, _ = self.meter("--read", harness.DEMO)
         packets = {}
@@ -132,7 +132,8 @@ class Names(harness.TestCase):
             flows: {max-flows: 4096}
             telemetry: {listen: "127.0.0.1:9477"}
             export: {collectors: [{transport: file, path: %s}]}
-            """ % (", ".join(probed), self.path("out.ipfix")))
+            %s
+            """ % (", ".join(probed), self.path("out.ipfix"), self.recorder))
 
     def probe(self, expression, other=None):
         config = self.configure(expression, other)
@@ -264,6 +265,31 @@ class Names(harness.TestCase):
             self.assertEqual(self.ask(daemon, "reload").stdout, "reloaded: nothing has changed\n")
             ledger = self.end(daemon)
         self.assertEqual(ledger["packets"]["ignored_by_reason"]["filter_not_ready"], 0)
+
+    def test_a_dump_that_nobody_waits_for_asks_for_no_further_name(self):
+        path = self.path("recorder.sock")
+        self.recorder = "recorder: {memory: 4MiB, socket: %s}" % path
+
+        def dump(expression):
+            client = self.enterContext(socket.socket(socket.AF_UNIX))
+            client.connect(path)
+            client.sendall(b'dump {"last": 1, "for": 3600, "filter": "%s"}\n' % expression.encode())
+            return client
+        with NameServer(self.namespace, NO_ANSWER) as server:
+            daemon = self.probe("tcp")
+            clients = [dump(self.names(40)) for _ in range(4)]  # they have all places
+            harness.wait_until(lambda: server.queries, 30, "a question")
+            for client in clients:
+                client.close()
+            harness.wait_until(lambda: self.ask_recorder(path).returncode == harness.EX_OK, 5, "a place for another dump")
+            dump(self.names(40))
+            asked = len(server.queries)
+            harness.wait_until(lambda: len(server.queries) > asked, 30, "a question")
+            self.end(daemon)
+
+    def ask_recorder(self, path):
+        return subprocess.run([harness.TRIBUTARY, "dump", "--socket", path, "--last", "1", "--filter", "tcp", "--write",
+                               self.path("dump.pcapng")], capture_output=True, timeout=60)
 
     def test_an_end_during_a_reload_does_not_wait_for_answers(self):
         with NameServer(self.namespace, NO_ANSWER) as server:
