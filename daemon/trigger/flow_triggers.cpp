@@ -107,11 +107,12 @@ void FlowTriggers::fire(const Condition& condition, TriggerState& state,
                         std::span<const std::byte> record, Timestamp at, bool is_at_end) noexcept {
     ArmedTrigger& trigger = *condition.trigger;
     add(trigger.counters.fired);
-    if (!trigger.rate.allow(at)) {
+    const WatchedTable& table = *events_->table();
+    const auto behind = is_at_end ? table.options.idle_timeout : std::chrono::seconds(0);
+    if (!trigger.rate.allow(at, behind)) {
         add(trigger.counters.by_rate);
         return;
     }
-    const WatchedTable& table = *events_->table();
     const TriggerEvent event{.trigger = trigger.index,
                              .file = numbers_.next(),
                              .is_at_end = is_at_end,

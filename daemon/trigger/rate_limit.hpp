@@ -15,7 +15,8 @@ namespace tributary {
 /// many are spread evenly over the period.
 ///
 /// Clocks of queues may differ. It goes by the latest time that it has seen, until that is more
-/// than a period and a minute ahead: then a clock was set back.
+/// than a period and a minute ahead: then a clock was set back. The time of a record's last packet
+/// may lie an idle timeout further behind.
 ///
 /// @source  ITU-T I.371: the generic cell rate algorithm
 /// @thread  any, at once; nothing locks
@@ -24,10 +25,11 @@ public:
     explicit RateLimit(const TriggerRate& rate) noexcept
         : period_(std::chrono::nanoseconds(rate.period).count()), step_(period_ / rate.files) {}
 
-    /// @param now  a packet's time; clocks of queues may differ, and may be set back
-    /// @return     false: it has fired too often
-    [[nodiscard]] bool allow(Timestamp now) noexcept {
-        const std::int64_t at = latest(now.time_since_epoch().count());
+    /// @param time    a packet's; clocks of queues may differ, and may be set back
+    /// @param behind  so long before now the packet may have come
+    /// @return        false: it has fired too often
+    [[nodiscard]] bool allow(Timestamp time, Timestamp::duration behind = {}) noexcept {
+        const std::int64_t at = latest(time.time_since_epoch().count(), behind.count());
         std::int64_t due = due_.load(std::memory_order_relaxed);
         std::int64_t next = 0;
         do {
@@ -42,10 +44,10 @@ public:
 
 private:
     /// The latest time so far, and this one.
-    [[nodiscard]] std::int64_t latest(std::int64_t at) noexcept {
+    [[nodiscard]] std::int64_t latest(std::int64_t at, std::int64_t behind) noexcept {
         constexpr std::int64_t kMinute = 60'000'000'000;
         std::int64_t latest = latest_.load(std::memory_order_relaxed);
-        while (at > latest || latest > at + period_ + kMinute) {
+        while (at > latest || latest > at + behind + period_ + kMinute) {
             if (latest_.compare_exchange_weak(latest, at, std::memory_order_relaxed)) {
                 return at;
             }

@@ -2,6 +2,7 @@
 #include "daemon/trigger/trigger_file.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "daemon/base/spdlog.hpp"
 
@@ -35,7 +36,7 @@ void TriggerFile::finish(bool is_written, bool ended_early) {
         TriggerSet::count_failure(trigger_, file_.error(), path_);
         return;
     }
-    trigger_.files.keep(number_, file_.octets());
+    trigger_.files.keep(number_, file_.octets(), std::exchange(room_, 0));
     TriggerCounters& counters = trigger_.armed.counters;
     add(counters.packets, content_.packets);
     add(counters.octets, content_.octets);

@@ -27,20 +27,22 @@ namespace {
 
 constexpr std::string_view kEnding = ".pcapng";
 
-/// The number in the name of a trigger's file; nothing: it is none.
-std::optional<std::uint32_t> number_of(std::string_view file, std::string_view trigger) {
-    if (!file.starts_with(trigger) || !file.ends_with(kEnding)) {
+/// What the name of a trigger's file says.
+struct FileName {
+    std::string_view trigger;
+    std::uint32_t number;
+};
+
+/// @return  nothing: it is no file of a trigger
+std::optional<FileName> parts_of(std::string_view file) {
+    const std::size_t dash = file.rfind('-');
+    if (dash == std::string_view::npos || !file.ends_with(kEnding)) {
         return std::nullopt;
     }
-    file.remove_prefix(trigger.size());
-    file.remove_suffix(kEnding.size());
-    if (!file.starts_with('-')) {
-        return std::nullopt;
-    }
-    std::uint32_t number = 0;
-    const char* const end = file.data() + file.size();
-    const auto [rest, error] = std::from_chars(file.data() + 1, end, number);
-    return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+    FileName parts{.trigger = file.substr(0, dash), .number = 0};
+    const char* const end = file.data() + file.size() - kEnding.size();
+    const auto [rest, error] = std::from_chars(file.data() + dash + 1, end, parts.number);
+    return error == std::errc{} && rest == end ? std::optional(parts) : std::nullopt;
 }
 
 [[noreturn]] void refuse(const std::string& directory, const std::string& words) {
@@ -120,25 +122,22 @@ void TriggerFiles::find() {
         const bool is_part = file.ends_with(suffix);
         const std::string_view whole =
             std::string_view(file).substr(0, file.size() - (is_part ? suffix.size() : 0));
-        const std::optional<std::uint32_t> number = number_of(whole, name_);
-        if (number && is_part) {
+        const std::optional<FileName> parts = parts_of(whole);
+        const bool is_own = parts && parts->trigger == name_;
+        last_ = parts && !is_part ? std::max(last_, parts->number) : last_;
+        if (is_own && is_part) {
             spdlog::info("triggers: removed {}, which did not become whole", file);
             ::unlink(entry->path().c_str());
-        } else if (number) {
+        } else if (is_own) {
             std::error_code unknown;
             const std::uint64_t octets = entry->file_size(unknown);
-            files_[*number] = unknown ? 0 : octets;
-            octets_ += files_[*number];
+            files_[parts->number] = unknown ? 0 : octets;
+            octets_ += files_[parts->number];
         }
     }
     if (error) {
         refuse(directory_, error.message());
     }
-}
-
-std::uint32_t TriggerFiles::last() const {
-    const std::lock_guard lock(mutex_);
-    return files_.empty() ? 0 : files_.rbegin()->first;
 }
 
 std::string TriggerFiles::path_of(std::uint32_t number) const {
@@ -169,10 +168,11 @@ void TriggerFiles::take_back(std::uint64_t octets) noexcept {
     given_ -= octets;
 }
 
-void TriggerFiles::keep(std::uint32_t number, std::uint64_t octets) {
-    const std::lock_guard lock(mutex_);
+void TriggerFiles::keep(std::uint32_t number, std::uint64_t octets, std::uint64_t room) {
+    const std::lock_guard lock(mutex_);  // so that no other file is removed for both
     files_[number] = octets;
     octets_ += octets;
+    given_ -= room;
 }
 
 }  // namespace tributary

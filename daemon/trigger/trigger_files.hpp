@@ -48,8 +48,9 @@ public:
     TriggerFiles(const TriggerFiles&) = delete;
     TriggerFiles& operator=(const TriggerFiles&) = delete;
 
-    /// Number of the latest file; 0: there is none.
-    [[nodiscard]] std::uint32_t last() const;
+    /// Number of the latest file that was in the directory, of any trigger: a record's number
+    /// should mean one file, also after a trigger was taken away. 0: there was none.
+    [[nodiscard]] std::uint32_t last() const noexcept { return last_; }
     [[nodiscard]] std::string path_of(std::uint32_t number) const;
 
     /// Gives a file that is being written room for so many more octets: removes the oldest files.
@@ -62,7 +63,8 @@ public:
     /// A file is whole.
     ///
     /// @param octets  in all
-    void keep(std::uint32_t number, std::uint64_t octets);
+    /// @param room    that was given to it, and is taken back
+    void keep(std::uint32_t number, std::uint64_t octets, std::uint64_t room);
 
 private:
     void find();
@@ -70,6 +72,7 @@ private:
     const std::string directory_;
     const std::string name_;
     const std::uint64_t most_octets_;
+    std::uint32_t last_ = 0;
     mutable std::mutex mutex_;
     std::map<std::uint32_t, std::uint64_t> files_;  ///< octets of those that are whole, by number
     std::uint64_t octets_ = 0;                      ///< of these

@@ -41,6 +41,18 @@ TEST_CASE("RateLimit: clocks of queues may differ", "[daemon][unit]") {
     CHECK(count == 7);
 }
 
+TEST_CASE("RateLimit: records that end long after their last packet are no clock that is set back",
+          "[daemon][unit]") {
+    RateLimit limit({.files = 6, .period = 60s});
+    int count = 0;
+    for (Timestamp now = kStart; now < kStart + 10s; now += 100ms) {
+        count += limit.allow(now) ? 1 : 0;
+        count += limit.allow(now - 300s, 300s) ? 1 : 0;
+    }
+    CHECK(count == 6);
+    CHECK(limit.allow(kStart - 24h, 300s));  // that is one
+}
+
 TEST_CASE("RateLimit: a clock that is set back does not stop it", "[daemon][unit]") {
     RateLimit limit({.files = 2, .period = 1h});
     CHECK(allowed(limit, kStart, 1s) == 2);

@@ -29,11 +29,18 @@ TEST_CASE("TriggerFiles: finds its own files, and removes parts", "[daemon][unit
         put(directory / name, 100);
     }
     const TriggerFiles files(directory.path(), "a", 1000);
-    CHECK(files.last() == 7);
+    CHECK(files.last() == 9);  // of any trigger
     CHECK(files.path_of(12) == directory.path() + "/a-000012.pcapng");
     CHECK(directory.names().size() == 5);
     CHECK(TriggerFiles(directory.path(), "a-b", 1000).last() == 9);
-    CHECK(TriggerFiles(directory.path(), "c", 1000).last() == 0);
+    CHECK(TriggerFiles(directory.path(), "c", 1000).last() == 9);
+    std::uint64_t removed = 0;
+    CHECK(TriggerFiles(directory.path(), "c", 100).give_room(100, removed));
+    CHECK(removed == 0);
+    CHECK(TriggerFiles(directory.path(), "a", 200).give_room(150, removed));
+    CHECK(removed == 2);
+    CHECK(directory.names() ==
+          std::vector<std::string>{"a-.pcapng", "a-8x.pcapng", "a-b-000009.pcapng"});
 }
 
 TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[daemon][unit]") {
@@ -43,8 +50,7 @@ TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[da
     for (std::uint32_t number = 1; number <= 3; ++number) {
         CHECK(files.give_room(300, removed));
         put(files.path_of(number), 300);
-        files.keep(number, 300);
-        files.take_back(300);
+        files.keep(number, 300, 300);
     }
     CHECK(removed == 0);
     CHECK(files.give_room(300, removed));
@@ -54,9 +60,9 @@ TEST_CASE("TriggerFiles: the oldest make room, those being written do not", "[da
     CHECK(removed == 3);
     CHECK_FALSE(files.give_room(200, removed));
     CHECK(directory.names().empty());
-    files.take_back(900);
+    files.take_back(600);
     put(files.path_of(4), 100);
-    files.keep(4, 100);
+    files.keep(4, 100, 300);
     CHECK_FALSE(files.give_room(1001, removed));  // no file is removed for that
     CHECK(removed == 3);
     CHECK(directory.names() == std::vector<std::string>{"a-000004.pcapng"});
@@ -68,7 +74,7 @@ TEST_CASE("TriggerFiles: a file that cannot be removed stays in the account", "[
     const TemporaryDirectory directory;
     std::filesystem::create_directories(directory / "a-000001.pcapng" / "in-the-way");
     TriggerFiles files(directory.path(), "a", 1000);
-    files.keep(1, 800);
+    files.keep(1, 800, 0);
     std::uint64_t removed = 0;
     CHECK_FALSE(files.give_room(300, removed));
     CHECK(removed == 0);
