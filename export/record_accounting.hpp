@@ -100,6 +100,13 @@ public:
     void handed_over(const RecordEntry& record) noexcept {
         counters_.group_spool.records.add(record.tally());
     }
+    /// The table of a queue's records: its index. Nothing: it is not known, as of records of a
+    /// former process.
+    [[nodiscard]] std::optional<std::size_t> table_of(std::size_t queue) const noexcept {
+        return counters_.queue_tables.empty() || queue == kNoQueue
+                   ? std::nullopt
+                   : std::optional(counters_.queue_tables[queue]);
+    }
     /// Blocks of memory in use.
     [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
 

@@ -22,7 +22,9 @@ struct SpoolLayout {
 /// The content of a spool's frames: messages of one format, or records. Files of a former process
 /// are sent if they were written for the same content: in the header of a file is the fingerprint
 /// of the first layout, and in each frame that of the frame's layout. A frame of a layout that is
-/// not here is unusable, and so is a file of another first layout.
+/// not here is unusable, and so is a file of another first layout. Layouts whose messages need
+/// nothing of a reader may have one fingerprint in common: then those of former tables are sent,
+/// too.
 struct SpoolContent {
     std::uint64_t fingerprint{};   ///< of the first layout
     std::size_t record_bytes = 0;  ///< likewise, as in SpoolLayout

@@ -303,7 +303,8 @@ void IpfixItemFormat::reset(Encoding& encoding) noexcept {
 }
 
 SpoolContent IpfixItemFormat::spool_content() const {
-    // Each item is complete by itself, whatever the templates of this process are.
+    // Each item is complete by itself, whatever the templates of this process are: all layouts have
+    // the same fingerprint.
     SpoolContent content{.format = raw_flow_ ? "kafka rawflow" : "kafka ipfix",
                          .version = 1,
                          .oldest_version = 1,

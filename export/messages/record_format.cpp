@@ -182,7 +182,8 @@ std::uint64_t RecordFormat::visit_numbers(MessageView octets,
 }
 
 SpoolContent RecordFormat::spool_content() const {
-    // Each message is complete by itself: those of all layouts, and of former ones, are alike.
+    // Each message is complete by itself: those of all layouts, and of former ones, have the same
+    // fingerprint.
     SpoolContent content{.format = parts_.framing->name(),
                          .version = parts_.framing->version(),
                          .oldest_version = parts_.framing->version(),

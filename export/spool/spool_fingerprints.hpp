@@ -32,7 +32,8 @@ public:
     }
     /// Whether files with this fingerprint can be sent, of former versions too.
     [[nodiscard]] bool reads_file(std::uint64_t fingerprint) const noexcept;
-    /// The layout of frames with this mark; nothing: they cannot be sent.
+    /// The layout of frames with this mark, the first where several have it in common; nothing:
+    /// they cannot be sent.
     [[nodiscard]] std::optional<std::size_t> layout_of_mark(std::uint32_t mark) const noexcept;
     /// Whether the octets that were read are a message, or whole records of its layout.
     [[nodiscard]] bool is_content(const OutgoingMessage& read) const noexcept;

@@ -130,6 +130,9 @@ bool SpoolQueue::write(OutgoingMessage& message, bool stays_in_memory, ExportTim
 
 std::optional<OutgoingMessage> SpoolQueue::take(ExportTime now) noexcept {
     std::optional<OutgoingMessage> message = take_if_possible();
+    if (message) {
+        find_layout(*message);
+    }
     lose_damaged();
     log_damage(now);
     log_unusable(now);
@@ -146,6 +149,16 @@ std::optional<OutgoingMessage> SpoolQueue::take_if_possible() noexcept {
         return spool_->take();
     } catch (const std::bad_alloc&) {
         return std::nullopt;
+    }
+}
+
+/// Where layouts have one mark in common, that does not tell which one a message has. What this
+/// process has written is of the table of its records' queue, which must not go before their
+/// outcome is known.
+void SpoolQueue::find_layout(OutgoingMessage& message) const noexcept {
+    if (!message.entries.empty()) {
+        const auto table = accounting_.table_of(message.entries.front().queue);
+        message.layout = table.value_or(message.layout);
     }
 }
 

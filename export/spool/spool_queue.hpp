@@ -95,6 +95,7 @@ private:
     [[nodiscard]] bool write(OutgoingMessage& message, bool stays_in_memory, ExportTime now);
     std::uint64_t give_up(void (Spool::*drop)(const Spool::AccountHandler&), ExportLoss cause);
     [[nodiscard]] std::optional<OutgoingMessage> take_if_possible() noexcept;
+    void find_layout(OutgoingMessage& message) const noexcept;
     void log_damage(ExportTime now) noexcept;
     [[nodiscard]] std::string words_for_damage() const;
     void log_disk(CollectorEventKind kind, ExportTime now, const std::string& cause,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "export/collector/export_worker.hpp"
+#include "export/collector/message_collector.hpp"
 #include "export/ipfix/ipfix_format.hpp"
 #include "export/ipfix/template_ids.hpp"
 #include "export/kafka/ipfix_item_format.hpp"
@@ -121,26 +122,93 @@ private:
     std::unique_ptr<IpfixFormat> format_;
 };
 
-/// An export to plain collectors, with a queue for the main table and one for each place.
+/// The way to a collector.
+struct Link {
+    bool is_there{};           ///< the collector is
+    std::size_t may_arrive{};  ///< messages that it will acknowledge
+    std::size_t sent{};        ///< messages
+};
+
+class LinkTransport final : public Transport {
+public:
+    explicit LinkTransport(Link& link) : link_(link) {}
+
+    void advance(std::chrono::nanoseconds) noexcept override {}
+    [[nodiscard]] std::uint64_t session() const noexcept override { return link_.is_there ? 1 : 0; }
+    [[nodiscard]] SendResult send(std::span<const MessageView> messages,
+                                  std::chrono::nanoseconds) noexcept override {
+        link_.sent += messages.size();
+        under_way_ += messages.size();
+        return {.taken = messages.size(), .rest = SendStatus::taken};
+    }
+    [[nodiscard]] SendOutcomes collect_outcomes(std::chrono::nanoseconds) noexcept override {
+        const std::size_t arrive = std::min(link_.may_arrive, under_way_);
+        link_.may_arrive -= arrive;
+        under_way_ -= arrive;
+        return {.delivered = arrive};
+    }
+
+private:
+    Link& link_;
+    std::size_t under_way_{};
+};
+
+/// Makes collectors that are reached by this link.
+CollectorFactory by_link(Link& link,
+                         std::unique_ptr<MessageFormat> (*make_format)(const CollectorParts&)) {
+    return [&link, make_format](const CollectorParts& parts) {
+        return std::make_unique<MessageCollector>(
+            parts, make_format(parts), [&link](const CollectorOptions&, CollectorEvents&) {
+                return std::make_unique<LinkTransport>(link);
+            });
+    };
+}
+
+std::unique_ptr<MessageFormat> json_lines(const CollectorParts& parts) {
+    return std::make_unique<RecordFormat>(
+        RecordFormatParts{.encoder = std::make_unique<JsonEncoder>(ExportOptions{}, parts.metering,
+                                                                   StreamIdentity{}),
+                          .framing = std::make_unique<LineFraming>("json lines")},
+        parts.collector(), parts.metering);
+}
+
+std::unique_ptr<MessageFormat> ipfix_items(const CollectorParts& parts) {
+    return std::make_unique<IpfixItemFormat>(ExportOptions{}, parts.collector(), parts.metering);
+}
+
+/// An export to plain collectors, or others, with a queue for the main table and one for each
+/// place.
 struct TableExport {
     static constexpr std::size_t kPlaces = 3;
+    static constexpr std::size_t kTinyBuffer = 1000;  ///< octets; any message fills it
 
     explicit TableExport(std::size_t collectors, ExportMode mode = ExportMode::copy)
+        : TableExport(collectors, mode, {}, {}) {}
+    /// One collector, with a tiny buffer if it has a spool.
+    explicit TableExport(const CollectorFactory& factory, const SpoolOptions& spool = {})
+        : TableExport(1, ExportMode::copy, factory, spool) {}
+    TableExport(std::size_t collectors, ExportMode mode, const CollectorFactory& given,
+                const SpoolOptions& spool)
         : receivers(collectors) {
         options = without_options_records();
         options.mode = mode;
         options.drain_timeout = milliseconds{1000};
+        options.flush_interval = milliseconds{100};
         PlainAmong factory;
         for (std::size_t index = 0; index < collectors; ++index) {
             CollectorOptions& collector = options.collectors.emplace_back();
             collector.host = "192.0.2." + std::to_string(index + 1);
             collector.port = 4739;
+            collector.transport = given ? TransportKind::tcp : collector.transport;
+            collector.spool = spool;
+            collector.buffer = spool.is_on() ? kTinyBuffer : collector.buffer;
             accounts.push_back(index);
             factory.plain.emplace_back(index, &receivers[index]);
         }
         counters.make_parts({0, 1, 2, 3}, 1 + kPlaces);
         worker = std::make_unique<ExportWorker>(options, MeteringProcess{}, sources({}), counters,
-                                                CollectorEventHandler{}, factory);
+                                                CollectorEventHandler{},
+                                                given ? given : CollectorFactory(factory));
     }
     /// The queue of each place whose table is there.
     [[nodiscard]] std::vector<RecordSource*> sources(const Further& further) {
@@ -440,6 +508,42 @@ TEST_CASE("ExportWorker: a table whose records wait stays where it is", "[export
     run.run();
     CHECK(run.received(0, 1) == numbers(0, 100));
     CHECK_FALSE(run.worker->holds(1));
+    CHECK_NOTHROW(free_it());
+    run.finish();
+}
+
+TEST_CASE("ExportWorker: a table stays while its last records, read from a spool, are under way",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const auto make_format = GENERATE(&json_lines, &ipfix_items);
+    Link link;
+    TableExport run(by_link(link, make_format), {.directory = directory.path()});
+    run.take(0, {"main", "nets"});
+    run.change({uniflows("nets")});
+    run.put(0, 0, 10);
+    run.run();  // in the buffer
+    run.put(0, 10, 20);
+    run.run();  // in the spool
+    CHECK(run.counters.collectors[0].spool_octets.read() > 0);
+    run.take(0, {"main"});
+    run.change({uniflows("nets", true)});
+    link.is_there = true;
+    run.run();
+    CHECK(link.sent == 1);
+    link.may_arrive = 1;
+    run.run();
+    CHECK(link.sent == 2);
+    CHECK(run.counters.queues[1].exported.read().records == 10);
+
+    INFO("the spool has nothing more to be read");
+    CHECK(run.worker->holds(1));
+    CHECK_FALSE(run.worker->holds(0));
+    const auto free_it = [&run] { run.change({FurtherTable{}}); };
+    CHECK_THROWS_WITH(free_it(), Catch::Contains("former table nets"));
+    link.may_arrive = 1;
+    run.run();
+    CHECK_FALSE(run.worker->holds(1));
+    CHECK(run.counters.queues[1].exported.read().records == 20);
     CHECK_NOTHROW(free_it());
     run.finish();
 }
