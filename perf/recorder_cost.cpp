@@ -20,6 +20,7 @@
 #include "daemon/recorder/recorder_stage.hpp"
 #include "daemon/recorder/ring_reader.hpp"
 #include "flowcache/cache_room.hpp"
+#include "perf/support/huge_memory.hpp"
 #include "perf/support/in_turn.hpp"
 #include "perf/support/kinds_run.hpp"
 #include "perf/support/metering.hpp"
@@ -106,11 +107,12 @@ void check_all() {
     }
 }
 
-/// The stage alone, with frames of one length that lie in memory as those of a NIC do. Views,
+/// The stage alone, with frames of one length that lie in huge pages as those of a NIC do. Views,
 /// fields and keys are those of one burst, which the reader uses again and again.
 class StageAlone {
 public:
     explicit StageAlone(std::size_t octets) : octets_(octets), frames_(kFrames * kApart) {
+        std::ranges::fill(frames_.bytes(), std::byte{1});
         for (std::size_t place = 0; place < kBurstPackets; ++place) {
             fields_[place].protocol = ip_protocol::kUdp;
             fields_[place].ip_version = 4;
@@ -152,14 +154,14 @@ private:
             const std::size_t frame = (first + place) % kFrames;
             const std::uint32_t address = static_cast<std::uint32_t>(frame) * 2'654'435'761U;
             std::memcpy(fields_[place].source.data(), &address, sizeof address);
-            views_[place] = {.captured = std::span(frames_).subspan(frame * kApart, octets_),
+            views_[place] = {.captured = frames_.bytes().subspan(frame * kApart, octets_),
                              .wire_bytes = static_cast<std::uint32_t>(octets_),
                              .seen_at = kFirstTimestamp + std::chrono::hours(1)};
         }
     }
 
     std::size_t octets_;
-    std::vector<std::byte> frames_;
+    HugeMemory frames_;
     std::array<PacketFields, kBurstPackets> fields_{};
     std::array<PacketView, kBurstPackets> views_{};
     std::array<KeyedPacket, kBurstPackets> keyed_{};
