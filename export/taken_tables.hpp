@@ -43,8 +43,9 @@ private:
 
 /// The tables of a collector from a change on.
 struct TableChoice {
-    TakenTables taken;    ///< that it takes
-    TakenTables staying;  ///< that are the same as before the change
+    TakenTables taken;      ///< that it takes
+    TakenTables staying;    ///< that are the same as before the change
+    bool takes_new = true;  ///< records; false: it sends only what it has
 };
 
 /// The names of all tables, by index; those of free places are empty.

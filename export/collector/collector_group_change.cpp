@@ -127,12 +127,11 @@ TakenTables CollectorGroup::taken_by(std::size_t account) const noexcept {
 CollectorGroup::TableChanges CollectorGroup::prepare_tables(const Members& wanted,
                                                             const Tables& tables) const {
     TableChanges changes;
-    const auto prepare = [&](const Member& member, const TakenTables& taken) {
+    const auto prepare = [&](const Member& member, const TakenTables& taken, bool takes_new) {
+        const TableChoice choice{.taken = taken, .staying = tables.staying, .takes_new = takes_new};
         try {
-            changes.sessions.emplace_back(
-                member.session.get(),
-                member.session->prepare_tables(tables.metering,
-                                               {.taken = taken, .staying = tables.staying}));
+            changes.sessions.emplace_back(member.session.get(),
+                                          member.session->prepare_tables(tables.metering, choice));
         } catch (const ExportError& fault) {
             throw ExportError(describe(member.options) + ": " + fault.what());
         }
@@ -140,10 +139,11 @@ CollectorGroup::TableChanges CollectorGroup::prepare_tables(const Members& wante
     for (std::size_t index = 0; index < members_.size(); ++index) {
         const auto next = std::ranges::find_if(
             wanted, [index](const Member& member) { return member.former == index; });
-        prepare(members_[index], next != wanted.end() ? next->tables : members_[index].tables);
+        const bool goes_on = next != wanted.end();
+        prepare(members_[index], goes_on ? next->tables : members_[index].tables, goes_on);
     }
     for (const Member& member : retired_) {
-        prepare(member, member.tables);
+        prepare(member, member.tables, false);
     }
     changes.spool = spool_.prepare_tables(tables.metering, tables.staying);
     return changes;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "export/export_error.hpp"
 #include "export/hexadecimal.hpp"
 #include "export/kafka/murmur2.hpp"
 #include "flowcache/record/flow_record.hpp"
@@ -36,22 +37,28 @@ ItemFraming::ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
       is_delimited_(value == ItemValue::delimited),
       key_(key),
       make_field_(std::move(field)),
-      tables_(make(metering)) {}
+      tables_(make(metering, true)) {}
 
-ItemFraming::OfTables ItemFraming::make(const MeteringProcess& metering) const {
+/// @param takes_new  records may come. Where none does, a table that alone has had the key may end.
+/// @errors  ExportError
+ItemFraming::OfTables ItemFraming::make(const MeteringProcess& metering, bool takes_new) const {
     OfTables made{.field = {},
                   .most_key_octets = 0,
                   .layouts = metering.layouts(),
                   .flow_shares = flow_shares(metering)};
     if (make_field_) {
         made.field.emplace(make_field_(metering));
+        if (takes_new && !made.field->is_in_records()) {
+            throw ExportError("no record has the element " + made.field->name());
+        }
     }
     made.most_key_octets = most_key_octets(key_, made.field);
     return made;
 }
 
-std::unique_ptr<Framing::Tables> ItemFraming::prepare_tables(const MeteringProcess& metering) {
-    OfTables made = make(metering);
+std::unique_ptr<Framing::Tables> ItemFraming::prepare_tables(const MeteringProcess& metering,
+                                                             const TableChoice& choice) {
+    OfTables made = make(metering, choice.takes_new);
     const std::size_t before = octets_before(made);
     return std::make_unique<NextTables>(before, std::move(made));
 }

@@ -32,15 +32,17 @@ enum class ItemValue : std::uint8_t {
 /// key; a record without the element has no key, and goes by the flow's number.
 class ItemFraming final : public Framing {
 public:
+    /// Makes the key of the records of some tables.
+    using MakeField = std::function<ElementText(const MeteringProcess& metering)>;
     /// @param format  of the records, for spools
     /// @param value   delimited: records have 1 .. kMostDelimited octets
-    /// Makes the key of the records of some tables. @errors  ExportError
-    using MakeField = std::function<ElementText(const MeteringProcess& metering)>;
     /// @param field   with KafkaKey::field, whose value is the key
+    /// @errors  ExportError: no record has it
     ItemFraming(std::string_view format, ItemValue value, KafkaKey key,
                 const MeteringProcess& metering, MakeField field = {});
 
-    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering) override;
+    [[nodiscard]] std::unique_ptr<Tables> prepare_tables(const MeteringProcess& metering,
+                                                         const TableChoice& choice) override;
     void take_tables(std::unique_ptr<Tables> prepared) noexcept override;
 
     [[nodiscard]] std::size_t octets_before() const noexcept override {
@@ -69,7 +71,7 @@ private:
     };
     struct NextTables;
 
-    [[nodiscard]] OfTables make(const MeteringProcess& metering) const;
+    [[nodiscard]] OfTables make(const MeteringProcess& metering, bool takes_new) const;
     [[nodiscard]] std::size_t octets_before(const OfTables& tables) const noexcept {
         return kRecordItemHeader + tables.most_key_octets + length_octets();
     }

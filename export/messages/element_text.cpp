@@ -6,7 +6,6 @@
 #include <limits>
 #include <string_view>
 
-#include "export/export_error.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "export/messages/sent_elements.hpp"
@@ -24,23 +23,26 @@ std::size_t write(std::string_view text, std::span<std::byte> out) noexcept {
 }  // namespace
 
 ElementText::ElementText(const std::string& name, const ExportOptions& options,
-                         const MeteringProcess& metering) {
+                         const MeteringProcess& metering)
+    : name_(name) {
     for (std::size_t index = 0; index < metering.layouts().size(); ++index) {
-        add_layout(name, options, metering, index);
-    }
-    if (sources_.empty()) {
-        throw ExportError("no record has the element " + name);
+        add_layout(options, metering, index);
     }
 }
 
-void ElementText::add_layout(const std::string& name, const ExportOptions& options,
-                             const MeteringProcess& metering, std::size_t index) {
+void ElementText::add_layout(const ExportOptions& options, const MeteringProcess& metering,
+                             std::size_t index) {
     const RecordLayout layout = metering.layouts()[index];
     Layout& added = layouts_.emplace_back(Layout{.shapes = RecordShapes(layout), .sources = {}});
+    if (!metering.has(index)) {
+        return;
+    }
+    const bool is_ending = index > 0 && metering.further[index - 1].is_ending;
     for (const std::optional<TemplateField>& field :
-         fields_named(name, layout, options.timestamps,
+         fields_named(name_, layout, options.timestamps,
                       element_choice(options, metering.elements_of(index)))) {
         added.sources.push_back(field ? source_of(*field) : kNone);
+        is_in_records_ = is_in_records_ || (field && !is_ending);
     }
 }
 

@@ -24,10 +24,12 @@ public:
     /// @param name      of field_names()
     /// @param options   of the collector, by encoder_options()
     /// @param metering  as the collector gets it, by metering_as_sent()
-    /// @errors  ExportError: no record has the element
     ElementText(const std::string& name, const ExportOptions& options,
                 const MeteringProcess& metering);
 
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    /// Whether a record of a table that does not end has the element.
+    [[nodiscard]] bool is_in_records() const noexcept { return is_in_records_; }
     /// Octets that no text exceeds.
     [[nodiscard]] std::size_t most_octets() const noexcept { return text_.size(); }
     /// @param layout  of the record: its index in MeteringProcess
@@ -47,13 +49,16 @@ private:
     };
     struct Layout {
         RecordShapes shapes;
-        std::vector<std::uint16_t> sources;  ///< by shape; kNone: it does not have the element
+        /// By shape; kNone: it does not have the element. Empty: the place is free.
+        std::vector<std::uint16_t> sources;
     };
 
-    void add_layout(const std::string& name, const ExportOptions& options,
-                    const MeteringProcess& metering, std::size_t index);
+    void add_layout(const ExportOptions& options, const MeteringProcess& metering,
+                    std::size_t index);
     [[nodiscard]] std::uint16_t source_of(const TemplateField& field);
 
+    std::string name_;
+    bool is_in_records_{};
     std::vector<Source> sources_;
     std::vector<Layout> layouts_;
     std::vector<std::byte> octets_;  ///< a value as in an IPFIX data record

@@ -10,6 +10,7 @@
 
 #include "export/message.hpp"
 #include "export/metering_process.hpp"
+#include "export/taken_tables.hpp"
 
 namespace tributary {
 
@@ -53,7 +54,7 @@ public:
     };
     /// As those of MessageFormat. A framing that does not look at records has none of this.
     [[nodiscard]] virtual std::unique_ptr<Tables> prepare_tables(
-        const MeteringProcess& /*metering*/) {
+        const MeteringProcess& /*metering*/, const TableChoice& /*choice*/) {
         return std::make_unique<Tables>(octets_before());
     }
     virtual void take_tables(std::unique_ptr<Tables> /*prepared*/) noexcept {}

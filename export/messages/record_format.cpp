@@ -67,7 +67,7 @@ std::unique_ptr<MessageFormat::Tables> RecordFormat::prepare_tables(const Meteri
     prepared->open = make_open(metering, choice.staying);
     prepared->encoder =
         parts_.encoder->prepare_tables(metering_as_sent(metering, collector_), choice.staying);
-    prepared->framing = parts_.framing->prepare_tables(metering);
+    prepared->framing = parts_.framing->prepare_tables(metering, choice);
     prepared->most_octets = prepared->framing->octets_before + prepared->encoder->most_octets +
                             parts_.framing->octets_behind();
     check(prepared->most_octets);

@@ -17,6 +17,8 @@
 #include "export/ipfix/ipfix_format.hpp"
 #include "export/ipfix/template_ids.hpp"
 #include "export/kafka/ipfix_item_format.hpp"
+#include "export/kafka/item_framing.hpp"
+#include "export/messages/element_text.hpp"
 #include "export/messages/framing.hpp"
 #include "export/messages/json_encoder.hpp"
 #include "export/messages/record_format.hpp"
@@ -174,6 +176,24 @@ std::unique_ptr<MessageFormat> json_lines(const CollectorParts& parts) {
 
 std::unique_ptr<MessageFormat> ipfix_items(const CollectorParts& parts) {
     return std::make_unique<IpfixItemFormat>(ExportOptions{}, parts.collector(), parts.metering);
+}
+
+/// JSON for a topic, whose key is by the options.
+std::unique_ptr<MessageFormat> json_items(const CollectorParts& parts) {
+    const KafkaOptions& kafka = parts.collector().kafka;
+    ItemFraming::MakeField field;
+    if (kafka.key == KafkaKey::field) {
+        field = [name = kafka.key_field](const MeteringProcess& tables) {
+            return ElementText(name, ExportOptions{}, tables);
+        };
+    }
+    return std::make_unique<RecordFormat>(
+        RecordFormatParts{
+            .encoder =
+                std::make_unique<JsonEncoder>(ExportOptions{}, parts.metering, StreamIdentity{}),
+            .framing = std::make_unique<ItemFraming>("json", ItemValue::bare, kafka.key,
+                                                     parts.metering, std::move(field))},
+        parts.collector(), parts.metering);
 }
 
 /// An export to plain collectors, or others, with a queue for the main table and one for each
@@ -545,6 +565,35 @@ TEST_CASE("ExportWorker: a table stays while its last records, read from a spool
     CHECK_FALSE(run.worker->holds(1));
     CHECK(run.counters.queues[1].exported.read().records == 20);
     CHECK_NOTHROW(free_it());
+    run.finish();
+}
+
+TEST_CASE("ExportWorker: a table ends whatever the key of a retired session is", "[export][unit]") {
+    Link link;
+    TableExport run(by_link(link, json_items));
+    KafkaOptions& kafka = run.options.collectors[0].kafka;
+    kafka.key = KafkaKey::field;
+    kafka.key_field = "maximumTTL";
+    run.take(0, {"main", "nets"});
+    run.change({biflows("nets")});
+    run.main.put(record_of(7));
+    run.run();
+    CHECK_THROWS_WITH(run.change({biflows("nets", true)}),
+                      Catch::Contains("no record has the element maximumTTL"));
+    kafka.key = KafkaKey::flow;
+    kafka.key_field.clear();
+    run.take(0, {"main"});
+    run.change({biflows("nets", true)});
+    CHECK(run.worker->holds(0));
+    CHECK_FALSE(run.worker->holds(1));
+    CHECK_NOTHROW(run.change({FurtherTable{}}));
+
+    INFO("what waited is sent");
+    run.main.put(record_of(8));
+    link.is_there = true;
+    link.may_arrive = 2;
+    run.run();
+    CHECK(run.counters.queues[0].exported.read().records == 2);
     run.finish();
 }
 

@@ -23,6 +23,7 @@
 #include "tests/support/added_table.hpp"
 #include "tests/support/export_harness.hpp"
 #include "tests/support/octets.hpp"
+#include "tests/support/two_layouts.hpp"
 
 using namespace tributary;
 using namespace tributary::test;
@@ -148,6 +149,44 @@ TEST_CASE("ItemFraming: the two uniflows of a biflow each have their own value a
     const std::vector<RecordItem> biflow = whole.put(record);
     REQUIRE(biflow.size() == 1);
     CHECK(text_of(biflow[0].key) == "192.0.0.1");
+}
+
+TEST_CASE("ItemFraming: an element that no record has is refused, but where no new record comes",
+          "[export][unit]") {
+    const auto key_of = [](const MeteringProcess& tables) {
+        return ElementText("maximumTTL", {}, tables);
+    };
+    const auto make = [&key_of](const MeteringProcess& metering) {
+        return ItemFraming("sevens", ItemValue::bare, KafkaKey::field, metering, key_of);
+    };
+    const TableChoice takes_new{};
+    const TableChoice ends{.taken = {}, .staying = {}, .takes_new = false};
+    const std::string refusal = "no record has the element maximumTTL";
+    MeteringProcess metering = two_layouts();
+    CHECK_THROWS_WITH(make({}), refusal);
+    ItemFraming framing = make(metering);
+    CHECK_NOTHROW(framing.prepare_tables(metering, takes_new));
+    const std::size_t octets = framing.octets_before();
+
+    INFO("its one table ends");
+    metering.further[0].is_ending = true;
+    CHECK_THROWS_WITH(framing.prepare_tables(metering, takes_new), refusal);
+    CHECK_NOTHROW(framing.prepare_tables(metering, ends));
+    metering.further[0] = {};
+    CHECK_THROWS_WITH(framing.prepare_tables(metering, takes_new), refusal);
+    framing.take_tables(framing.prepare_tables(metering, ends));
+    CHECK(framing.octets_before() < octets);
+
+    INFO("a record has no key then, and goes by its flow's number");
+    const Record record = record_of(7);
+    std::vector<std::byte> item(framing.octets_before() + 1, std::byte{7});
+    item.resize(framing.complete(item, 1, {.bytes = bytes_of(record), .sent = bytes_of(record)}));
+    RecordItems items(item);
+    const std::optional<RecordItem> made = items.next();
+    REQUIRE(made.has_value());
+    CHECK(made->key.empty());
+    CHECK(made->hash == FlowShare().of(bytes_of(record)));
+    CHECK(made->value.size() == 1);
 }
 
 TEST_CASE("ItemFraming: a key of any length, with values that have their length in front",

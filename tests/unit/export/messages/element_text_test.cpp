@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "export/export_error.hpp"
 #include "export/ipfix/encoder_options.hpp"
 #include "export/ipfix/named_field.hpp"
 #include "export/messages/json_encoder.hpp"
@@ -60,12 +59,33 @@ TEST_CASE("ElementText: a record without the element has no text, one name is of
     CHECK(text_of("vlanId", tagged) == "42");
 }
 
-TEST_CASE("ElementText: an element that no record has is refused", "[export][unit]") {
+TEST_CASE("ElementText: an element that no record has is told, and has no text", "[export][unit]") {
     const MeteringProcess metering{};
     const ExportOptions options = encoder_options({}, {}, metering);
+    const Record record = record_of(1);
     for (const char* const name : {"tunnelId", "biflowDirection", "flowStartNanoseconds", "x"}) {
-        CHECK_THROWS_AS(ElementText(name, options, metering), ExportError);
+        ElementText element(name, options, metering);
+        CHECK_FALSE(element.is_in_records());
+        CHECK(element.most_octets() == 0);
+        CHECK(text_of(element, bytes_of(record)).empty());
     }
+    CHECK(ElementText("sourceIPAddress", options, metering).is_in_records());
+}
+
+TEST_CASE("ElementText: neither a table that ends nor a free place makes an element one of records",
+          "[export][unit]") {
+    MeteringProcess metering;
+    metering.key.destination_port = false;
+    metering.further = {{.name = "ports", .layout = {}}};
+    const ExportOptions options = encoder_options({}, {}, metering);
+    const auto has_port = [&] {
+        return ElementText("destinationTransportPort", options, metering).is_in_records();
+    };
+    CHECK(has_port());
+    metering.further[0].is_ending = true;
+    CHECK_FALSE(has_port());
+    metering.further[0] = {};
+    CHECK_FALSE(has_port());
 }
 
 TEST_CASE("ElementText: the value of every name is what JSON has, and takes no memory",
