@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -32,13 +33,53 @@ std::string in_one_line(std::string lines) {
     return lines;
 }
 
-/// @param tables  of a configuration that has a table of this name
-Timeouts timeouts_of(const std::vector<TableDeclaration>& tables, const std::string& name) {
-    const auto table = std::ranges::find(tables, name, &TableDeclaration::name);
+Timeouts timeouts_of(const TableDeclaration& table) {
     FlowCacheOptions options;
-    options.idle_timeout = table->idle_timeout;
-    options.active_timeout = table->active_timeout;
+    options.idle_timeout = table.idle_timeout;
+    options.active_timeout = table.active_timeout;
     return options;
+}
+
+/// The tables as they are once the export and the TableSet have a change: those that stay have
+/// their former timeouts, until take_timeouts().
+std::vector<TableDeclaration> with_former_timeouts(std::vector<TableDeclaration> wanted,
+                                                   const std::vector<TableDeclaration>& former,
+                                                   const std::vector<std::string>& added) {
+    for (TableDeclaration& table : wanted) {
+        const auto before = std::ranges::find(former, table.name, &TableDeclaration::name);
+        const bool stays = std::ranges::find(added, table.name) == added.end();
+        if (stays && before != former.end()) {
+            table.idle_timeout = before->idle_timeout;
+            table.active_timeout = before->active_timeout;
+        }
+    }
+    return wanted;
+}
+
+/// What a reload that has failed halfway has taken, and what not; empty: it has taken nothing.
+///
+/// @param wanted  the ways by which the new configuration was to be applied
+/// @param left    those by which it still differs from the present one
+std::string taken_and_left(const std::set<Apply>& wanted, const std::set<Apply>& left) {
+    constexpr std::array kWords{
+        std::pair{Apply::to_export, "export"}, std::pair{Apply::to_tables, "tables"},
+        std::pair{Apply::to_filters, "filters"}, std::pair{Apply::to_timeouts, "timeouts"},
+        std::pair{Apply::to_log_level, "log.level"}};
+    static_assert(kWords.size() == kReloadWays);
+    std::vector<std::string> are_taken;
+    std::vector<std::string> are_left;
+    for (const auto& [apply, word] : kWords) {
+        if (left.contains(apply)) {
+            are_left.emplace_back(word);
+        } else if (wanted.contains(apply)) {
+            are_taken.emplace_back(word);
+        }
+    }
+    if (are_taken.empty()) {
+        return {};
+    }
+    return "; taken: " + listed(are_taken) +
+           (are_left.empty() ? "" : "; not taken: " + listed(are_left) + ", for the next reload");
 }
 
 /// Ends the waits of the control socket's threads at the end.
@@ -238,25 +279,33 @@ std::string MainLoop::take_configuration(Reload& reload) {
                                Way{Apply::to_timeouts, &MainLoop::take_timeouts, false},
                                Way{Apply::to_log_level, &MainLoop::take_log_level, true}};
     static_assert(kWays.size() == kReloadWays);
-    const Config& wanted = reload.wanted.config;
-    ConfigChange change = compare(config_, wanted);
-    if (change.ways.contains(Apply::to_tables)) {
+    Config& wanted = reload.wanted.config;
+    const ConfigChange change = compare(config_, wanted);
+    std::set<Apply> ways = change.ways;
+    if (ways.contains(Apply::to_tables)) {
         // A table may stay at another place of the list, where the timeouts are those that the
         // place had before, not the table.
-        change.ways.insert(Apply::to_timeouts);
+        ways.insert(Apply::to_timeouts);
     }
-    for (const Way& way : kWays) {
-        if (way.is_always || change.ways.contains(way.apply)) {
-            (this->*way.take)(reload);
+    try {
+        for (const Way& way : kWays) {
+            if (way.is_always || ways.contains(way.apply)) {
+                (this->*way.take)(reload);
+            }
         }
+    } catch (const std::exception& error) {
+        const std::string taken = taken_and_left(change.ways, compare(config_, wanted).ways);
+        throw std::runtime_error(error.what() + taken);
+    }
+    {
+        const std::lock_guard lock(config_mutex_);
+        std::swap(config_, wanted);
     }
     std::vector<std::string> taken = change.reloadable;
     if (!reload.with_new_files.empty()) {
         taken.push_back("the TLS files of " + listed(reload.with_new_files) +
                         " (new connections use them)");
     }
-    const std::lock_guard lock(config_mutex_);
-    config_ = wanted;
     return taken.empty() ? "reloaded: nothing has changed" : "reloaded: " + listed(taken);
 }
 
@@ -271,10 +320,16 @@ void MainLoop::take_export(Reload& reload) {
     if (has_tls || wanted != config_.export_ || reload.tables != nullptr) {
         refuse_shared_files(options_.files, wanted);
         std::optional<Pipeline::FurtherTables> further;
+        // What may find no memory comes before the change.
+        ExportOptions taken = wanted;
+        std::vector<TableDeclaration> tables = config_.tables;
+        std::vector<OwnField> fields = config_.fields;
         if (reload.tables != nullptr) {
             further = probe_.tables.further(*reload.tables);
+            tables = with_former_timeouts(reload.wanted.config.tables, config_.tables,
+                                          TableSet::names(*reload.tables).added);
+            fields = reload.wanted.config.fields;
         }
-        ExportOptions taken = wanted;  // what may find no memory comes before the change
         reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted),
                                                               further ? &*further : nullptr);
         if (reload.tables != nullptr) {
@@ -283,6 +338,8 @@ void MainLoop::take_export(Reload& reload) {
         {
             const std::lock_guard lock(config_mutex_);
             std::swap(config_.export_, taken);
+            std::swap(config_.tables, tables);
+            std::swap(config_.fields, fields);
         }
         for (const std::string& name : reload.with_new_files) {
             spdlog::info("{}: its TLS files were read anew; new connections use them", name);
@@ -309,18 +366,28 @@ void MainLoop::take_filters(Reload& reload) {
     probe_.filters.try_now();
 }
 
+/// The configuration gets each timeout that all threads have: where one hangs, the next reload sees
+/// which are left.
 void MainLoop::take_timeouts(Reload& reload) {
-    set_live_timeouts(probe_.pipeline,
-                      {.wanted = reload.wanted.config.flows, .former = config_.flows});
-    const std::vector<TableDeclaration>& wanted = reload.wanted.config.tables;
+    const Config& wanted = reload.wanted.config;
+    set_live_timeouts(probe_.pipeline, {.wanted = wanted.flows, .former = config_.flows});
+    {
+        const std::lock_guard lock(config_mutex_);
+        config_.flows = wanted.flows;  // all but the timeouts is the same: that needs a restart
+    }
     for (const LiveTable& table : probe_.tables.live()) {
         const std::string& name = table.table.name;
-        const bool is_new = std::ranges::find(config_.tables, name, &TableDeclaration::name) ==
-                            config_.tables.end();
+        const auto next = std::ranges::find(wanted.tables, name, &TableDeclaration::name);
+        const auto present = std::ranges::find(config_.tables, name, &TableDeclaration::name);
+        if (next == wanted.tables.end() || present == config_.tables.end()) {
+            continue;
+        }
         set_live_timeouts(probe_.pipeline,
-                          {.wanted = timeouts_of(wanted, name),
-                           .former = timeouts_of(is_new ? wanted : config_.tables, name)},
+                          {.wanted = timeouts_of(*next), .former = timeouts_of(*present)},
                           table.queues);
+        const std::lock_guard lock(config_mutex_);
+        present->idle_timeout = next->idle_timeout;
+        present->active_timeout = next->active_timeout;
     }
 }
 

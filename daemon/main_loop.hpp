@@ -58,9 +58,11 @@ struct WatchedProbe {
 /// The main thread's loop while a probe runs: signals, commands, statistics, links, hanging threads
 /// and reloads.
 ///
-/// A reload applies all changes or none. Only a hanging thread can end it halfway, which is an
-/// error. A reload that changes filters lasts until they are compiled; meanwhile the loop goes on,
-/// and further reloads wait for their turn.
+/// A reload applies all changes or none. Only a hanging thread, or a lack of memory, can end it
+/// halfway, which is an error that says what is taken and what is left. The present configuration
+/// has what is taken, so that the next reload does the rest, or takes all back. A reload that
+/// changes filters lasts until they are compiled; meanwhile the loop goes on, and further reloads
+/// wait for their turn.
 /// @thread  main
 class MainLoop {
 public:
@@ -117,7 +119,7 @@ private:
 
     WatchedProbe probe_;
     mutable std::mutex config_mutex_;  ///< for other threads that read `config_`
-    Config config_;                    ///< the present one; written by the main thread
+    Config config_;                    ///< what runs; written by the main thread
     const ProbeOptions& options_;
     std::chrono::sys_seconds started_;
     Time next_statistics_;

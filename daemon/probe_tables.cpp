@@ -53,14 +53,13 @@ void ProbeTables::begin(const TableSet::Change& change,
         slots_[index] = wanted[place].slot;
         give_filter(index, parts_.filters.selector(index));
     }
-    call_stages();
     const TableNames names = TableSet::names(change);
-    if (!names.ending.empty()) {
-        spdlog::info("tables: the flows of {} end", listed(names.ending));
-    }
-    if (!names.added.empty()) {
-        spdlog::info("tables: {} begins", listed(names.added));
-        parts_.on_begin(names.added);
+    changing_.added.insert(changing_.added.end(), names.added.begin(), names.added.end());
+    changing_.ending.insert(changing_.ending.end(), names.ending.begin(), names.ending.end());
+    try {
+        call_stages();
+    } catch (const ThreadHangs& hang) {
+        throw ThreadHangs(std::string(hang.what()) + "; tables begin and end when it does");
     }
 }
 
@@ -75,6 +74,19 @@ void ProbeTables::call_stages() {
     }
     send_stages();
     stages_are_due_ = false;
+    log_change();
+}
+
+/// Names the tables that have begun, and those that have begun to end.
+void ProbeTables::log_change() {
+    const TableNames names = std::exchange(changing_, {});
+    if (!names.ending.empty()) {
+        spdlog::info("tables: the flows of {} end", listed(names.ending));
+    }
+    if (!names.added.empty()) {
+        spdlog::info("tables: {} begins", listed(names.added));
+        parts_.on_begin(names.added);
+    }
 }
 
 /// @errors  ThreadHangs
@@ -95,7 +107,9 @@ void ProbeTables::end_changes() noexcept {
             call_stages();
         }
     } catch (const std::exception&) {  // a thread hangs, or there is no memory
-        parts_.tables.abandon();
+        if (stages_are_due_) {
+            parts_.tables.abandon();
+        }
     }
 }
 

@@ -83,12 +83,14 @@ private:
 
     void call_stages();
     void send_stages();
+    void log_change();
     [[nodiscard]] bool remove(std::size_t place);
     void drop_filters(const std::vector<TableFilter>& filters);
 
     Parts parts_;
     std::map<std::size_t, FilterSlot*> slots_;  ///< by the filter's index
-    bool stages_are_due_ = false;               ///< an input thread may not call all of them yet
+    TableNames changing_;          ///< that begin or end when all input threads call their stages
+    bool stages_are_due_ = false;  ///< an input thread may not call all of them yet
     bool is_ending_ = false;
     std::chrono::milliseconds pause_ = kShortestPause;
     std::chrono::steady_clock::time_point next_look_{};

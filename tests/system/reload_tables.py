@@ -9,10 +9,11 @@ import subprocess
 
 import collectors
 import harness
+import service
 
 CONFIG = """
     inputs: [{name: up, device: "net_pcap0,%(streams)s", queues: %(queues)d}]
-    flows: {max-flows: 4096, idle-timeout: 1, active-timeout: 2}
+    flows: {max-flows: 4096, idle-timeout: %(idle)d, active-timeout: 2}
     telemetry: {listen: ""}
     fields: [{name: word, from: payload, offset: 0, octets: 2, as: unsigned16, when: "udp"}]
     tables:
@@ -51,7 +52,7 @@ class ReloadTables(harness.TestCase):
     def setUp(self):
         super().setUp()
         self.enterContext(harness.huge_pages())
-        self.values = {"streams": "rx_pcap=" + harness.DEMO, "queues": 1, "tables": "", "taken": "ports",
+        self.values = {"streams": "rx_pcap=" + harness.DEMO, "queues": 1, "idle": 1, "tables": "", "taken": "ports",
                        "file": self.path("file.ipfix"), "port": harness.free_port(socket.SOCK_STREAM)}
 
     def configure(self, others=(), **values):
@@ -181,6 +182,40 @@ class ReloadTables(harness.TestCase):
         self.assertEqual(nets["flows"]["exported"], len(self.listed("nets", *collector.files())))
         self.assertEqual(self.packets(self.listed("nets", *collector.files())), harness.DEMO_PACKETS)
         self.assertEqual(self.packets(self.listed("talks", *collector.files())), harness.DEMO_PACKETS)
+
+    def cut_short(self, daemon, others, **values):
+        """A reload while an input thread hangs, and what the answer says of it; the thread goes on then."""
+        with service.halted(daemon.popen, "in-1"):
+            self.configure(others, **values)
+            answer = self.ask(daemon, "reload", expect=69)
+            self.assertIn("thread in-1 does not answer; tables begin and end when it does; taken: ", answer)
+        daemon.wait_for_log("tables: nets begins")
+        return answer.strip().split("; taken: ")[1]
+
+    def test_what_a_reload_took_before_a_thread_hung_can_be_taken_back(self):
+        self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))
+        for idle, changed in ((1, "export.collectors and tables"), (2, "export.collectors, flows.idle-timeout and tables")):
+            with self.subTest(changed):
+                daemon = self.probe(queues=2, idle=1)
+                self.assertEqual(self.cut_short(daemon, [("nets", 0)]), "export, tables and timeouts")
+                self.configure(idle=idle)
+                self.assertEqual(self.reload(daemon), changed)
+                self.wait_until_gone(daemon, "nets")
+                wrong = self.ask(daemon, "show", "flows", "--table", "nets", expect=69)
+                self.assertIn("there is no table nets; the tables are main and ports", wrong)
+                self.assertEqual(self.reload(daemon), "nothing has changed")
+                self.end(daemon)
+
+    def test_the_next_reload_does_what_was_left_when_a_thread_hung(self):
+        self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))
+        daemon = self.probe(queues=2, others=[("kept", 0)])
+        self.assertGreater(daemon.stats()["tables"]["kept"]["flows"]["active"], 0)
+        self.assertEqual(self.cut_short(daemon, [("kept", 1), ("nets", 0)], idle=2),
+                         "export and tables; not taken: timeouts, for the next reload")
+        self.assertEqual(self.reload(daemon), "flows.idle-timeout and tables")
+        daemon.wait_for(lambda: daemon.stats()["tables"]["kept"]["flows"]["active"] == 0, 30, "the idle timeout of kept")
+        self.assertEqual(self.reload(daemon), "nothing has changed")
+        self.end(daemon)
 
     def test_reloads_under_traffic_lose_nothing(self):
         collector = self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))
