@@ -82,23 +82,24 @@ std::string taken_and_left(const std::set<Apply>& wanted, const std::set<Apply>&
            (are_left.empty() ? "" : "; not taken: " + listed(are_left) + ", for the next reload");
 }
 
-/// Ends the waits of the control socket's threads at the end.
+/// Ends the waits of the control socket's threads at the end, and before that what reloads have
+/// begun, which needs the mailboxes.
 class Closing {
 public:
-    Closing(MainCalls& calls, Pipeline& pipeline, std::function<void()> drop_reloads)
-        : calls_(calls), pipeline_(pipeline), drop_reloads_(std::move(drop_reloads)) {}
+    Closing(MainCalls& calls, Pipeline& pipeline, std::function<void()> end_reloads)
+        : calls_(calls), pipeline_(pipeline), end_reloads_(std::move(end_reloads)) {}
     Closing(const Closing&) = delete;
     Closing& operator=(const Closing&) = delete;
     ~Closing() {
         calls_.close();
-        drop_reloads_();
+        end_reloads_();
         pipeline_.close_mailboxes();
     }
 
 private:
     MainCalls& calls_;
     Pipeline& pipeline_;
-    std::function<void()> drop_reloads_;
+    std::function<void()> end_reloads_;
 };
 
 }  // namespace
@@ -121,7 +122,10 @@ void MainLoop::run() {
     probe_.log_ready();
     watchdog.announce();
     // Destroyed before `control`, which waits for its threads: a broken promise ends their waits.
-    const Closing closing(calls_, probe_.pipeline, [this] { reloads_.clear(); });
+    const Closing closing(calls_, probe_.pipeline, [this] {
+        reloads_.clear();
+        probe_.tables.end_changes();
+    });
     next_statistics_ = steady_clock::now() + options_.stats_interval;
     probe_.loop.run(
         {.is_over =

@@ -158,8 +158,9 @@ public:
         start();
         const int watched = watch();
         reserve_.fill();
-        probe_tables_->end_changes();
+        probe_tables_->end_changes();  // where the main loop could not even begin
         end_pipeline(*pipeline_, signals_, loop_, [this] { return ledger(); });
+        tables_.refuse_rest();
         if (triggers_) {
             triggers_->end();  // the last records may have fired some
         }

@@ -106,9 +106,10 @@ void ProbeTables::end_changes() noexcept {
         if (stages_are_due_) {
             call_stages();
         }
-    } catch (const std::exception&) {  // a thread hangs, or there is no memory
-        if (stages_are_due_) {
+    } catch (const std::exception& error) {  // a thread hangs, or there is no memory
+        if (std::exchange(stages_are_due_, false)) {
             parts_.tables.abandon();
+            spdlog::warn("{}: at the end no queue waits for what others send it", error.what());
         }
     }
 }

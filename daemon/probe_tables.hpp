@@ -58,8 +58,9 @@ public:
     /// @errors         ThreadHangs, std::bad_alloc: look() tries again
     void begin(const TableSet::Change& change, std::vector<std::unique_ptr<PacketFilter>> filters);
 
-    /// Before the input threads end: has all of them call the same tables, if one did not answer
-    /// when a reload asked it to. Where that fails, no queue waits for what another one sends.
+    /// Before the input threads end, and before Pipeline::close_mailboxes(): has all of them call
+    /// the same tables, if one did not answer when a reload asked it to. Where that fails, no queue
+    /// waits for what another one sends (TableSet::refuse_rest()). Does nothing the second time.
     void end_changes() noexcept;
     /// Removes former tables that have nothing left.
     ///

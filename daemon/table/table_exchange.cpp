@@ -286,4 +286,17 @@ void ExtractInbox::release() noexcept {
     }
 }
 
+std::size_t ExtractInbox::drop_all() noexcept {
+    std::size_t dropped = 0;
+    for (std::size_t sender = 0; sender < looks_.size(); ++sender) {
+        ExtractRing& ring = exchange_.ring(sender, queue_);
+        for (std::size_t count = ring.look(kBurstPackets).count(); count > 0;
+             count = ring.look(kBurstPackets).count()) {
+            ring.end_look(count);
+            dropped += count;
+        }
+    }
+    return dropped;
+}
+
 }  // namespace tributary

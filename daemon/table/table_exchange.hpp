@@ -86,7 +86,8 @@ public:
     /// @param next_number  FrameBurst::next_number
     void send(std::size_t queue, std::uint64_t next_number) noexcept;
 
-    /// From now on no queue waits for another one, which may never have started.
+    /// From now on no queue waits for another one, which may never have started. So what a queue
+    /// sends may stay in a ring, if the owner has ended by then.
     /// @thread  any
     void abandon() noexcept { is_abandoned_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_abandoned() const noexcept {
@@ -269,6 +270,10 @@ public:
     }
     /// The burst's packets are accounted: their slots become free.
     void release() noexcept;
+    /// Frees all slots; no queue fills any more.
+    ///
+    /// @return  how many had an extract
+    [[nodiscard]] std::size_t drop_all() noexcept;
 
     [[nodiscard]] Timestamp clock() const noexcept { return clock_; }
 

@@ -269,6 +269,9 @@ public:
         }
         return Base::drain(std::max(now, inbox_.clock()));
     }
+    void refuse_rest() noexcept override {
+        this->counters.refused_owner_ended.add(inbox_.drop_all());
+    }
     [[nodiscard]] bool end_some(CacheScan& scan, std::size_t most,
                                 Timestamp now) noexcept override {
         return Base::end_some(scan, most, std::max(now, inbox_.clock()));

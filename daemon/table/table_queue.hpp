@@ -32,19 +32,21 @@ class TableExchange;
 /// by any.
 ///
 ///     metered = filtered + filter_not_ready + without_field + matched
-///     matched = in records + refused_ring_full     of all queues together, with `spread: key`
+///     matched = in records + refused_ring_full + refused_owner_ended
+///                                              of all queues together, with `spread: key`
 ///
-/// With `spread: key` the records are those of keys that the queue owns, whichever queue the
-/// packets came to; the other counters are of its own packets.
+/// With `spread: key` records and refused_owner_ended are of the keys that the queue owns,
+/// whichever queue the packets came to; the other counters are of its own packets.
 struct TableCounters {
     Counter metered;           ///< accounted in the main table since this one began
     Counter filtered;          ///< a filter of the table left them out
     Counter filter_not_ready;  ///< they came before its filters could decide
     Counter without_field;     ///< they, or their captured octets, end before a field of the user's
                                ///< own
-    Counter matched;           ///< accounted in a record, or refused_ring_full
-    Counter refused_ring_full;  ///< the ring to the queue that owns their key was full
-    CacheCounters cache;        ///< of the table's flows
+    Counter matched;           ///< accounted in a record, or refused
+    Counter refused_ring_full;    ///< the ring to the queue that owns their key was full
+    Counter refused_owner_ended;  ///< they came to this queue when it had ended
+    CacheCounters cache;          ///< of the table's flows
 };
 
 /// The parts of a TableQueue, which outlive it.
@@ -98,6 +100,9 @@ public:
     [[nodiscard]] virtual bool has_work() noexcept = 0;
     /// As BurstStage::drain().
     [[nodiscard]] virtual bool drain(Timestamp now) noexcept = 0;
+    /// Counts what lies in the inbox as `refused_owner_ended`, and drops it.
+    /// @thread  main, after the input threads of all queues have ended
+    virtual void refuse_rest() noexcept {}
 
     /// @thread  the export thread drains it
     [[nodiscard]] virtual RecordSource& records() noexcept = 0;

@@ -208,6 +208,14 @@ void TableSet::note_exchanges() noexcept {
 
 void TableSet::abandon() noexcept { queues_between_->abandon(); }
 
+void TableSet::refuse_rest() noexcept {
+    for_each([](const Table& table) {
+        for (const auto& queue : table.queues) {
+            queue->refuse_rest();
+        }
+    });
+}
+
 /// Makes a table's part of a queue.
 void TableSet::add_part(Table& table, const TableQueuePlace& place) const {
     if (table.exchange != nullptr) {
@@ -553,6 +561,7 @@ void TableSet::read(const Table& table, TableLedger& ledger) {
         ledger.metered += counters.metered.read();
         if (table.exchange != nullptr) {
             ledger.refused["ring_full"] += counters.refused_ring_full.read();
+            ledger.refused["owner_ended"] += counters.refused_owner_ended.read();
         }
     }
 }

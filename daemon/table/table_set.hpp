@@ -123,6 +123,10 @@ public:
     /// Where input threads may not all have started: no queue waits for another one any more.
     /// @thread  any
     void abandon() noexcept;
+    /// Counts as refused, cause `owner_ended`, what queues have sent to one that had ended by then.
+    /// After abandon() alone there is something.
+    /// @thread  main, after the input threads have ended
+    void refuse_rest() noexcept;
 
     /// Makes the part of a further queue: of all TableSpreading::queues, before any of them runs.
     ///

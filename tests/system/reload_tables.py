@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declared tables come, change and go by a reload, while packets come: none is lost, and nothing else notices."""
 import collections
+import contextlib
 import json
+import os
 import random
+import signal
 import socket
 import subprocess
 
@@ -42,8 +45,19 @@ QUICK, SLOW = "idle-timeout: 1, active-timeout: 2", "idle-timeout: 100, active-t
 TIMED = {
     "first": ["{name: first, key: [protocolIdentifier], max-flows: 256, %s}" % QUICK],
     "kept": ["{name: kept, key: [ipTTL], max-flows: 256, %s}" % times for times in (SLOW, QUICK)],
+    "pairs": ["{name: pairs, key: [sourceAddress, destinationAddress%s], spread: key, max-flows: 4096}" % more
+              for more in ("", ", sourceTransportPort")],
     "last": ["{name: last, key: [protocolIdentifier, ipTTL], max-flows: 256, %s}" % SLOW],
 }
+
+
+def threads(daemon):
+    """The names of its threads."""
+    names, tasks = set(), "/proc/%d/task" % daemon.popen.pid
+    for task in os.listdir(tasks):
+        with contextlib.suppress(OSError), open(os.path.join(tasks, task, "comm")) as comm:    # one may end meanwhile
+            names.add(comm.read().strip())
+    return names
 
 
 class ReloadTables(harness.TestCase):
@@ -64,7 +78,7 @@ class ReloadTables(harness.TestCase):
     def probe(self, more="", others=(), **values):
         daemon = self.enterContext(harness.Process(
             harness.TRIBUTARYD, "--config", self.configure(others, streams=",".join(
-                ["rx_pcap=" + harness.DEMO + more] * values.get("queues", 1)), **values),
+                ["rx_pcap=" + harness.DEMO] * values.get("queues", 1)) + more, **values),
             "--stats", self.path("stats.json"), "--stats-interval", "0"))
         daemon.wait_for_log("ready: ")
         daemon.wait_for_log("control: ")
@@ -82,7 +96,11 @@ class ReloadTables(harness.TestCase):
         return self.ask(daemon, "reload").splitlines()[0].removeprefix("reloaded: ")
 
     def end(self, daemon):
-        self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
+        daemon.send(signal.SIGTERM)
+        return self.ended(daemon)
+
+    def ended(self, daemon):
+        self.assertEqual(daemon.popen.wait(60), harness.EX_OK, daemon.text())
         ledger = harness.read_json(self.path("stats.json"))
         self.check_ledger(ledger)
         for name, table in ledger["tables"].items():
@@ -216,6 +234,32 @@ class ReloadTables(harness.TestCase):
         daemon.wait_for(lambda: daemon.stats()["tables"]["kept"]["flows"]["active"] == 0, 30, "the idle timeout of kept")
         self.assertEqual(self.reload(daemon), "nothing has changed")
         self.end(daemon)
+
+    @contextlib.contextmanager
+    def stopping(self):
+        """A probe that is asked to end when one of its input threads hangs in a reload, and goes on after this."""
+        self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))
+        daemon = self.probe(more=",infinite_rx=1", queues=2, others=[("pairs", 0)])
+        with service.halted(daemon.popen, "in-1"):
+            self.configure([("pairs", 1)])
+            self.assertIn("thread in-1 does not answer", self.ask(daemon, "reload", expect=69))
+            daemon.send(signal.SIGTERM)
+            daemon.wait_for_log("SIGTERM: stopping")
+            yield daemon
+
+    def test_the_end_finishes_what_a_hanging_thread_cut_short(self):
+        with self.stopping() as daemon:
+            pass
+        pairs = self.ended(daemon)["tables"]["pairs"]
+        self.assertIn("tables: pairs begins", daemon.text())
+        self.assertEqual(pairs["packets"]["refused_by_cause"]["owner_ended"], 0)
+
+    def test_packets_for_a_queue_that_did_not_wait_for_them_are_counted(self):
+        with self.stopping() as daemon:
+            daemon.wait_for_log("thread in-1 does not answer.* no queue waits for what others send it")
+            daemon.wait_for(lambda: "in-0" not in threads(daemon), 30, "the end of in-0")
+        pairs = self.ended(daemon)["tables"]["pairs"]
+        self.assertGreater(pairs["packets"]["refused_by_cause"]["owner_ended"], 0)
 
     def test_reloads_under_traffic_lose_nothing(self):
         collector = self.enterContext(collectors.TcpCollector(None, self.values["port"], self.path("tcp")))

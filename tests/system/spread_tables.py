@@ -82,7 +82,7 @@ class SpreadTables(harness.TestCase):
         self.assertEqual(daemon.end(), harness.EX_OK, daemon.text())
         packets = harness.read_json(self.path("stats.json"))["tables"]["sources"]["packets"]
         self.assertEqual(packets["matched"], QUEUES * KEYS)
-        self.assertEqual(packets["refused_by_cause"], {"ring_full": 0})
+        self.assertEqual(packets["refused_by_cause"], {"owner_ended": 0, "ring_full": 0})
         self.assertEqual(packets["in_records"], QUEUES * KEYS)
         records = self.listed(self.path("sources.ipfix"), "sources")
         self.assertEqual(len(records), KEYS)

@@ -529,3 +529,33 @@ TEST_CASE("TableExchange: abandoned, it waits for no queue", "[daemon][unit]") {
     CHECK(spread.queues[0]->counters.matched.read() == 60);
     CHECK(spread.queues[0]->counters.refused_ring_full.read() > 0);
 }
+
+TEST_CASE("TableExchange: what comes to a queue that has ended is counted", "[daemon][unit]") {
+    constexpr std::uint32_t kSlots = 32;
+    Spread spread(by_source(), {.queues = 2, .slots = kSlots});
+    std::vector<Frame> frames;
+    for (std::uint32_t host = 0; frames.size() < 60; ++host) {
+        const Frame frame = frame_of(host);
+        if (spread.owner_of(frame) == 1) {
+            frames.push_back(frame);
+        }
+    }
+    Packets packets;
+    for (const Frame& frame : frames) {
+        packets.add(frame, kBegin, kBegin);
+    }
+    packets.meter(*spread.queues[0], 20, kBegin);
+    spread.between->abandon();
+    CHECK(spread.queues[1]->drain(kBegin));  // with the 20 that had come
+    packets.meter(*spread.queues[0], 40, kBegin);
+    CHECK(spread.queues[0]->drain(kBegin));
+    for (const auto& queue : spread.queues) {
+        queue->refuse_rest();
+    }
+    CHECK(spread.exchange.inbox(1).records == 0);
+    CHECK(spread.sum(&TableCounters::matched) == 60);
+    CHECK(spread.accounted() == 20);
+    CHECK(spread.sum(&TableCounters::refused_owner_ended) == kSlots - 1);
+    CHECK(spread.sum(&TableCounters::refused_ring_full) == 40 - (kSlots - 1));
+    CHECK(octets_of_rows(spread.queues).size() == 20);
+}

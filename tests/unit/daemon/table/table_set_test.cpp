@@ -273,7 +273,8 @@ TEST_CASE("TableSet: with spread: key, a flow has one record whatever its queues
     Ledger ledger;
     queues.tables.read(ledger);
     CHECK(ledger.tables[0].matched == 3 * kHosts);
-    CHECK(ledger.tables[0].refused == NamedCounts{{"ring_full", 0}});
+    queues.tables.refuse_rest();
+    CHECK(ledger.tables[0].refused == NamedCounts{{"owner_ended", 0}, {"ring_full", 0}});
     CHECK(ledger.tables[1].refused.empty());
 }
 
