@@ -54,8 +54,12 @@ void ProbeTables::begin(const TableSet::Change& change,
         give_filter(index, parts_.filters.selector(index));
     }
     const TableNames names = TableSet::names(change);
+    for (const std::string& name : names.ending) {
+        if (std::erase(changing_.added, name) == 0) {  // else it has not begun yet
+            changing_.ending.push_back(name);
+        }
+    }
     changing_.added.insert(changing_.added.end(), names.added.begin(), names.added.end());
-    changing_.ending.insert(changing_.ending.end(), names.ending.begin(), names.ending.end());
     try {
         call_stages();
     } catch (const ThreadHangs& hang) {

@@ -372,12 +372,17 @@ TableNames TableSet::names(const Change& change) {
 }
 
 void TableSet::take_over(const Change& change) noexcept {
-    const bool takes_two_rounds = std::ranges::any_of(
-        change.added_, [](const auto& table) { return table->exchange != nullptr; });
+    // Where a change before has not come to its switch_over(), the tables that it ends still have
+    // the packets. So those that begin now wait for that as well.
+    const bool takes_two_rounds =
+        must_receive() || std::ranges::any_of(change.added_, [](const auto& table) {
+            return table->exchange != nullptr;
+        });
     const std::lock_guard lock(mutex_);
     for (const std::shared_ptr<Table>& table : change.ending_) {
         table->is_ending = true;
-        table->is_switching = takes_two_rounds;
+        // A table that was to begin with that switch_over() has no packets, and gets none.
+        table->is_switching = takes_two_rounds && !table->is_switching;
     }
     for (const std::shared_ptr<Table>& table : change.added_) {
         table->is_switching = takes_two_rounds;

@@ -167,7 +167,8 @@ public:
     /// the new table's sends them to queues that must receive them. So, where must_receive(), the
     /// stages of the first round leave each queue's packets to the former tables, and new tables
     /// only receive. switch_over() follows, and the second round. Each packet is in the former
-    /// tables or in the new ones.
+    /// tables or in the new ones. Where a change comes before the one before it has come to its
+    /// switch_over(), because an input thread hangs, both have one.
     ///
     /// @param change  after that, of use for names() and filters() alone
     void take_over(const Change& change) noexcept;

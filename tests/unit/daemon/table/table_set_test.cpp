@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -617,4 +618,50 @@ TEST_CASE("TableSet: packets on their way between queues are in records of a tab
     CHECK(queues.account("spread").metered == 180);
     CHECK(queues.account("spread").created == RecordTally{151, 180, 180 * 38});
     CHECK(queues.account("spread").refused.at("ring_full") == 0);
+}
+
+TEST_CASE("TableSet: a change before the switch-over of the one before it", "[daemon][unit]") {
+    const auto table = [](const std::string& name, TableSpread spread) {
+        TableDeclaration declaration = small_table(name, {"destinationAddress"});
+        declaration.spread = spread;
+        return declaration;
+    };
+    const TableSpread spread = GENERATE(TableSpread::key, TableSpread::queue);
+    ChangingQueues queues({table("first", TableSpread::key)}, {}, 2);
+    std::unique_ptr<TableSet::Change> change = queues.prepare({table("second", TableSpread::key)});
+    queues.tables.take_over(*change);
+    REQUIRE(queues.tables.must_receive());
+    queues.workers[0]->call_stages(queues.tables.stages(0));  // and the thread of queue 1 hangs
+    change = queues.prepare({table("third", spread)});
+    queues.tables.take_over(*change);
+    auto send_to_both = [&queues, host = std::uint8_t{1}]() mutable {
+        for (const std::size_t queue : {0U, 1U}) {
+            queues.send(queue, frame_to(host++, 53));
+        }
+    };
+    send_to_both();
+    REQUIRE(queues.tables.must_receive());
+    for (const std::size_t queue : {0U, 1U}) {
+        queues.workers[queue]->call_stages(queues.tables.stages(queue));
+        send_to_both();
+    }
+    CHECK(queues.account("first").metered == 6);
+    queues.tables.switch_over();
+    for (const std::size_t queue : {0U, 1U}) {
+        queues.workers[queue]->call_stages(queues.tables.stages(queue));
+        send_to_both();
+    }
+    queues.step_until_ended(2);
+    queues.remove_ended();
+    bool is_through = false;
+    while (!is_through) {
+        is_through = queues.workers[0]->drain();
+        is_through = queues.workers[1]->drain() && is_through;
+    }
+    // Each packet is in one table, and none in the one that never began.
+    const std::map<std::string, std::uint64_t> expected{{"first", 7}, {"second", 0}, {"third", 3}};
+    for (const auto& [name, packets] : expected) {
+        CHECK(queues.account(name).metered == packets);
+        CHECK(queues.account(name).created.packets == packets);
+    }
 }
