@@ -323,22 +323,21 @@ void MainLoop::take_export(Reload& reload) {
         });
     if (has_tls || wanted != config_.export_ || reload.tables != nullptr) {
         refuse_shared_files(options_.files, wanted);
-        std::optional<Pipeline::FurtherTables> further;
         // What may find no memory comes before the change.
         ExportOptions taken = wanted;
         std::vector<TableDeclaration> tables = config_.tables;
         std::vector<OwnField> fields = config_.fields;
         if (reload.tables != nullptr) {
-            further = probe_.tables.further(*reload.tables);
             tables = with_former_timeouts(reload.wanted.config.tables, config_.tables,
                                           TableSet::names(*reload.tables).added);
             fields = reload.wanted.config.fields;
         }
-        reload.with_new_files = probe_.pipeline.change_export(exported_of_stored(wanted),
-                                                              further ? &*further : nullptr);
-        if (reload.tables != nullptr) {
-            probe_.tables.take_over(*reload.tables);
-        }
+        const ExportOptions exported = exported_of_stored(wanted);
+        reload.with_new_files =
+            reload.tables == nullptr
+                ? probe_.pipeline.change_export(exported)
+                : probe_.tables.take_over(*reload.tables, reload.filters.take_of_tables(),
+                                          exported);
         {
             const std::lock_guard lock(config_mutex_);
             std::swap(config_.export_, taken);
@@ -354,7 +353,7 @@ void MainLoop::take_export(Reload& reload) {
 
 void MainLoop::take_tables(Reload& reload) {
     if (reload.tables != nullptr) {
-        probe_.tables.begin(*reload.tables, reload.filters.take_of_tables());
+        probe_.tables.begin(*reload.tables);
     }
 }
 

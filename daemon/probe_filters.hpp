@@ -62,9 +62,12 @@ public:
     /// @errors        ThreadHangs: the former filter holds for all threads that answer
     void replace(std::size_t index, const std::string& expression,
                  std::unique_ptr<PacketFilter> filter, const Give& give);
+    /// Of the next add().
+    [[nodiscard]] std::size_t next_index() const noexcept { return next_index_; }
     /// Adds a filter that is compiled already.
     ///
     /// @return  its index
+    /// @errors  std::bad_alloc; remove() of that index follows then
     std::size_t add(const WantedFilter& wanted, std::unique_ptr<PacketFilter> compiled);
     /// Removes a filter that nothing uses any more.
     void remove(std::size_t index) noexcept { filters_.erase(index); }

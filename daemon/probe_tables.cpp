@@ -32,27 +32,40 @@ std::unique_ptr<TableSet::Change> ProbeTables::prepare(const Config& wanted) {
                                   .spreading = {.queues = parts_.pipeline.queue_count()}});
 }
 
-Pipeline::FurtherTables ProbeTables::further(const TableSet::Change& change) const {
-    return {.tables = parts_.tables.for_export(change), .records = parts_.tables.records(change)};
-}
-
-void ProbeTables::take_over(const TableSet::Change& change) noexcept {
-    parts_.tables.take_over(change);
+std::vector<std::string> ProbeTables::take_over(const TableSet::Change& change,
+                                                std::vector<std::unique_ptr<PacketFilter>> filters,
+                                                const ExportOptions& options) {
+    const std::vector<TableFilter> wanted = TableSet::filters(change);
+    std::vector<std::string> with_new_files;
+    try {
+        add_filters(wanted, std::move(filters));
+        const Pipeline::FurtherTables further{.tables = parts_.tables.for_export(change),
+                                              .records = parts_.tables.records(change)};
+        with_new_files = parts_.pipeline.change_export(options, &further);
+    } catch (...) {
+        drop_filters(wanted);
+        throw;
+    }
+    parts_.tables.take_over(change);  // at once: the export thread reads the new tables' rings
     stages_are_due_ = true;
     is_ending_ = true;
     pause_ = kShortestPause;
     next_look_ = {};
+    return with_new_files;
 }
 
-void ProbeTables::begin(const TableSet::Change& change,
-                        std::vector<std::unique_ptr<PacketFilter>> filters) {
-    const std::vector<TableFilter> wanted = TableSet::filters(change);
+/// Puts the filters in where the packets of their tables will be.
+void ProbeTables::add_filters(const std::vector<TableFilter>& wanted,
+                              std::vector<std::unique_ptr<PacketFilter>> compiled) {
     for (std::size_t place = 0; place < wanted.size(); ++place) {
-        const std::size_t index =
-            parts_.filters.add(wanted_filter(wanted[place]), std::move(filters[place]));
-        slots_[index] = wanted[place].slot;
+        const std::size_t index = parts_.filters.next_index();
+        slots_[index] = wanted[place].slot;  // before add(): drop_filters() finds it if that fails
+        parts_.filters.add(wanted_filter(wanted[place]), std::move(compiled[place]));
         give_filter(index, parts_.filters.selector(index));
     }
+}
+
+void ProbeTables::begin(const TableSet::Change& change) {
     const TableNames names = TableSet::names(change);
     for (const std::string& name : names.ending) {
         if (std::erase(changing_.added, name) == 0) {  // else it has not begun yet
@@ -164,12 +177,15 @@ bool ProbeTables::remove(std::size_t place) {
     return true;
 }
 
+/// Those of them that were added.
 void ProbeTables::drop_filters(const std::vector<TableFilter>& filters) {
     for (const TableFilter& filter : filters) {
         const auto found = std::ranges::find_if(
             slots_, [&filter](const auto& each) { return each.second == filter.slot; });
-        parts_.filters.remove(found->first);
-        slots_.erase(found);
+        if (found != slots_.end()) {
+            parts_.filters.remove(found->first);
+            slots_.erase(found);
+        }
     }
 }
 

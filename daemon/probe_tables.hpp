@@ -21,8 +21,8 @@ namespace tributary {
 /// The declared tables of a running probe, as reloads change them.
 ///
 ///     prepare()    makes the new tables, whose filters are compiled then; nothing has changed
-///     further()    for Pipeline::change_export(), which may refuse the change
-///     take_over()  keeps the new tables, which the export has now
+///     take_over()  adds their filters, has the export take them, which it may refuse, and keeps
+///                  them
 ///     begin()      the input threads call the new tables, and end the flows of former ones, whose
 ///                  last records have reason forced_end
 ///     look()       a former table goes when its last record has left the export
@@ -48,15 +48,20 @@ public:
     /// @return  nullptr: no table comes, goes or changes, timeouts apart
     /// @errors  as of TableSet::prepare()
     [[nodiscard]] std::unique_ptr<TableSet::Change> prepare(const Config& wanted);
-    /// What the export has from that change on.
-    [[nodiscard]] Pipeline::FurtherTables further(const TableSet::Change& change) const;
-    /// Follows Pipeline::change_export() at once: the export thread reads the new tables' rings.
-    void take_over(const TableSet::Change& change) noexcept;
-    /// Begins the change that was taken over.
+    /// Has the export take the new tables, and keeps them. From then on nothing of the change fails
+    /// but what look() tries again.
     ///
     /// @param filters  compiled, of TableSet::filters(change)
-    /// @errors         ThreadHangs, std::bad_alloc: look() tries again
-    void begin(const TableSet::Change& change, std::vector<std::unique_ptr<PacketFilter>> filters);
+    /// @param options  of the export from the change on
+    /// @return         as of Pipeline::change_export()
+    /// @errors         as of Pipeline::change_export(), std::bad_alloc: nothing has changed
+    std::vector<std::string> take_over(const TableSet::Change& change,
+                                       std::vector<std::unique_ptr<PacketFilter>> filters,
+                                       const ExportOptions& options);
+    /// Begins the change that was taken over.
+    ///
+    /// @errors  ThreadHangs, std::bad_alloc: look() tries again
+    void begin(const TableSet::Change& change);
 
     /// Before the input threads end, and before Pipeline::close_mailboxes(): has all of them call
     /// the same tables, if one did not answer when a reload asked it to. Where that fails, no queue
@@ -86,6 +91,8 @@ private:
     void send_stages();
     void log_change();
     [[nodiscard]] bool remove(std::size_t place);
+    void add_filters(const std::vector<TableFilter>& wanted,
+                     std::vector<std::unique_ptr<PacketFilter>> compiled);
     void drop_filters(const std::vector<TableFilter>& filters);
 
     Parts parts_;

@@ -36,7 +36,7 @@ public:
         return state_.load(std::memory_order_acquire) == State::none;
     }
     /// The posted command as its thread left it. Call it only after is_done() was true.
-    [[nodiscard]] const Command& done() const noexcept { return command_; }
+    [[nodiscard]] Command& done() noexcept { return command_; }
     /// Takes the command back. @return  false: its thread has begun it, or is done
     bool withdraw() noexcept {
         State posted = State::posted;

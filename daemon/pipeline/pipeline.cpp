@@ -195,17 +195,18 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options,
                           .reason = further->reason};
         command.tables->further.resize(kTablePlaces);
     }
+    ExportOptions taken = options;  // nothing fails once the export has changed
     if (!carry_out(command)) {
         throw ExportError("the export thread does not answer");
     }
     if (const std::string& error = export_mailbox_.done().error; !error.empty()) {
         throw ExportError(error);
     }
-    parts_.export_options = options;
+    std::swap(parts_.export_options, taken);
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
     table_accounts_ = std::move(wanted_tables);
-    return export_mailbox_.done().with_new_files;
+    return std::move(export_mailbox_.done().with_new_files);
 }
 
 bool Pipeline::export_holds(std::size_t table) {

@@ -440,10 +440,12 @@ std::vector<TableFilter> TableSet::remove(std::size_t place) {
     TableLedger account;
     read(*table, account);
     const std::lock_guard lock(mutex_);
-    former_[table->name()] += account;
+    TableLedger& former = former_[table->name()];
+    account += former;  // the last that may find no memory
+    std::swap(former, account);
     places_[place].reset();
     note_exchanges();
-    return table->filters;
+    return std::move(table->filters);
 }
 
 std::vector<LiveTable> TableSet::live() const {

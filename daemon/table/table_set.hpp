@@ -197,6 +197,7 @@ public:
     ///
     /// @param place  neither an input thread nor the export has it
     /// @return       its filters, which nothing uses any more
+    /// @errors       std::bad_alloc: nothing has changed
     std::vector<TableFilter> remove(std::size_t place);
 
     /// The tables with their parts, for commands; not those that end.
