@@ -27,6 +27,14 @@ FilterCompilation::Outcome failure(const char* why, bool may_heal) noexcept {
     return outcome;
 }
 
+/// @errors  PacketFilterError: it has none
+std::unique_ptr<PacketFilter> filter_of(FilterCompilation::Outcome outcome) {
+    if (!outcome.filter) {
+        throw PacketFilterError(outcome.fault);
+    }
+    return std::move(outcome.filter);
+}
+
 }  // namespace
 
 struct FilterCompilation::Work {
@@ -72,10 +80,7 @@ std::unique_ptr<PacketFilter> FilterCompilation::await(const std::string& expres
     FilterCompilation compilation(expression, links);
     for (;;) {
         if (std::optional<Outcome> outcome = compilation.poll()) {
-            if (!outcome->filter) {
-                throw PacketFilterError(outcome->fault);
-            }
-            return std::move(outcome->filter);
+            return filter_of(std::move(*outcome));
         }
         if (!goes_on()) {
             compilation.work_->inquiry.is_given_up.store(true, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -51,7 +52,7 @@ public:
           until(job.event.at + trigger.armed.options.after),
           trigger_(trigger),
           job_(job) {
-        file_.emplace(trigger, job.event.file);
+        file_ = std::make_unique<TriggerFile>(trigger, job.event.file);
         const TriggerPackets packets = trigger.armed.options.packets;
         if (packets != TriggerPackets::all) {
             chosen_ = std::make_unique<ChosenPackets>(job.table, packets, job.event.flow,
@@ -106,7 +107,7 @@ public:
         file_.reset();
         has_ended_ = true;
     }
-    [[nodiscard]] bool is_put_off() const noexcept { return !file_; }
+    [[nodiscard]] bool is_put_off() const noexcept { return file_ == nullptr; }
     void finish() {
         const Json comment{{"matched", content_.packets}, {"octets", content_.octets}};
         for (const auto& [link, interface] : interfaces_) {
@@ -138,7 +139,7 @@ private:
 
     TriggerSet::Trigger& trigger_;
     Job job_;
-    std::optional<TriggerFile> file_;        ///< nothing: it is put off
+    std::unique_ptr<TriggerFile> file_;      ///< nullptr: it is put off
     std::unique_ptr<ChosenPackets> chosen_;  ///< nullptr: all packets are wanted
     PcapngBlocks blocks_;
     std::map<LinkType, std::uint32_t> interfaces_;

@@ -8,6 +8,9 @@
 
 namespace tributary {
 
+TriggerFile::TriggerFile(TriggerSet::Trigger& trigger, std::uint32_t number)
+    : trigger_(trigger), number_(number), path_(trigger.files.path_of(number)), file_(path_) {}
+
 bool TriggerFile::write(std::span<const std::byte> octets) {
     file_.write(std::string_view(reinterpret_cast<const char*>(octets.data()), octets.size()));
     return file_.error() == 0;

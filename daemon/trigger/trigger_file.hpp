@@ -27,8 +27,7 @@ public:
     };
 
     /// @param trigger  outlives this
-    TriggerFile(TriggerSet::Trigger& trigger, std::uint32_t number)
-        : trigger_(trigger), number_(number), path_(trigger.files.path_of(number)), file_(path_) {}
+    TriggerFile(TriggerSet::Trigger& trigger, std::uint32_t number);
     TriggerFile(const TriggerFile&) = delete;
     TriggerFile& operator=(const TriggerFile&) = delete;
     ~TriggerFile() { trigger_.files.take_back(room_); }
