@@ -132,10 +132,15 @@ bool GroupSpool::copy(RecordBatch& batch, ExportTime now) {
     OutgoingMessage copied;
     static_cast<RecordBatch&>(copied) = std::move(batch);
     copied.data_records = static_cast<std::uint32_t>(copied.entries.size());
+    RecordBatch former;
+    former.place = copied.place;
     swap_records(copied);
     const bool is_copied = spool_queue_.copy(copied, now);
     swap_records(copied);
     batch = std::move(static_cast<RecordBatch&>(copied));
+    if (is_copied) {
+        release(former);
+    }
     return is_copied;
 }
 

@@ -30,9 +30,9 @@ namespace tributary {
 ///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector
 ///                 `--------------------------------------^    where nothing older is on the disk
 ///
-/// A batch stays on the disk until the last message with a record of it has arrived, or is lost.
-/// When the first batch goes to the disk, records that wait in a collector's memory are copied
-/// there too.
+/// A batch stays on the disk until the last message with a record of it has arrived, is lost, or
+/// was copied. When the first batch goes to the disk, records that wait in a collector's memory are
+/// copied there too.
 /// @thread  the export thread
 class GroupSpool {
     /// The records of one layout.
@@ -63,7 +63,8 @@ public:
     [[nodiscard]] bool holds_on_disk() const noexcept { return spool_queue_.holds_messages(); }
     /// The spool may take so many octets from now on.
     void set_max_octets(std::uint64_t octets) noexcept { spool_queue_.set_max_octets(octets); }
-    /// A collector's records that wait: writes them, and sets their place. They stay with it.
+    /// A collector's records that wait: writes them, and sets their place, with which it gives up
+    /// the one before. They stay with it.
     ///
     /// @return  false: the disk refuses it
     [[nodiscard]] bool copy(RecordBatch& batch, ExportTime now);

@@ -45,8 +45,9 @@ void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
     }
     // Its place is given up with its last message.
     if (batch.place) {
-        open.place =
-            SpoolPlace{.file = batch.place->file, .at = batch.place->at, .is_shared = true};
+        open.place = batch.place;
+        open.place->is_shared =
+            batch.place->is_shared || open.entries.size() < batch.entries.size();
     }
     if (!open.entries.empty()) {
         close_message(open, now);
@@ -56,10 +57,14 @@ void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
     is_in_batch_ = false;
 }
 
+/// A message with a shared place is copied, too, and gives the place up: what else was there has
+/// arrived, or is older, and has just been copied. With both on the disk, the next process would
+/// send it twice.
 bool MessageCollector::copy_to_spool(ExportTime now) {
     close_all(now);
     const auto copy = [&](OutgoingMessage& message) {
-        return message.place || message.entries.empty() || group_spool_->copy(message, now);
+        const bool is_there = message.place && !message.place->is_shared;
+        return is_there || message.entries.empty() || group_spool_->copy(message, now);
     };
     return std::ranges::all_of(messages_.oldest_first(), [&](MessageStages::Stage* stage) {
         return std::ranges::all_of(*stage, copy);

@@ -140,6 +140,40 @@ TEST_CASE("GroupSpool: records that wait with collectors are on the disk before 
     CHECK(next.inherited() == 4000 - arrived);
 }
 
+TEST_CASE("GroupSpool: of a batch that is several messages a kill leaves each record once",
+          "[export][unit]") {
+    const TemporaryDirectory directory;
+    const TemporaryDirectory copy;
+    SpooledGroup group(directory, 1);
+    group.options.collectors[0].format = RecordFormatKind::json;  // four messages
+    group.start_with_none(milliseconds{3500});
+    group.put(0, 400);
+    group.run(milliseconds{2000});
+    REQUIRE(group.account().spool_octets.read() > 400 * 80);
+    group.collectors[0].come_back();
+    group.collectors[0].fall_silent();
+    group.run(milliseconds{3000});
+    REQUIRE(group.counters.collectors[0].messages.read() > 0);
+    REQUIRE(group.handed_over() == 400);
+    const std::uint64_t arrived = group.has(0);
+    REQUIRE(arrived < 400);
+    group.collectors[0].die();
+    group.run(milliseconds{2000});
+    CHECK(group.has(0) == arrived);
+    for (const std::filesystem::path& file : spool_files_in(directory)) {
+        std::filesystem::copy(file, copy / file.filename().string());
+    }
+    group.end(400);
+    CHECK(group.spooled() == 400 - arrived);
+
+    SpooledGroup next(copy, 1);
+    next.start();
+    next.run(milliseconds{4000});
+    CHECK(next.all_received() == numbers(arrived, 400));
+    CHECK(next.inherited() == 400 - arrived);
+    next.end(0);
+}
+
 TEST_CASE("GroupSpool: records of another layout are lost by name, and never read as today's",
           "[export][unit]") {
     const TemporaryDirectory directory;
