@@ -45,7 +45,7 @@ private:
 struct TableChoice {
     TakenTables taken;      ///< that it takes
     TakenTables staying;    ///< that are the same as before the change
-    bool takes_new = true;  ///< records; false: it sends only what it has
+    bool takes_new = true;  ///< new records; false: a retired session, which sends those it has
 };
 
 /// The names of all tables, by index; those of free places are empty.

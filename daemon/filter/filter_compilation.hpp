@@ -27,7 +27,8 @@ public:
 
     /// Compiles a filter, and waits for it.
     ///
-    /// @param goes_on  asked meanwhile; false: nobody waits for the filter any more
+    /// @param goes_on  called each millisecond until the filter is there; false: the caller gives
+    /// up
     /// @return         nullptr: goes_on() was false
     /// @errors         PacketFilterError
     /// @thread         one that may wait

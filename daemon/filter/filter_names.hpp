@@ -18,12 +18,12 @@ enum class NameUse : std::uint8_t {
     check_ipv6,
 };
 
-/// How far another thread's look-ups have come.
+/// What the thread that looks names up and the one that waits for it tell each other.
 /// @thread  any
 struct NameInquiry {
     std::atomic<bool> has_begun{};  ///< the resolver was asked
-    std::atomic<bool>
-        is_given_up{};  ///< nobody waits for it any more: no further name is asked for
+    /// The waiting thread has given up: the other one asks the resolver for no further name.
+    std::atomic<bool> is_given_up{};
 };
 
 /// The host names of one filter. libpcap asks for each name once per link type; the resolver is
@@ -32,7 +32,8 @@ struct NameInquiry {
 /// @thread  one, except for the inquiry
 class FilterNames {
 public:
-    /// @param inquiry  outlives the names; nullptr: nobody looks at it
+    /// @param inquiry  shared with the thread that waits for the filter, and outlives the names;
+    ///                 nullptr: no other thread waits
     explicit FilterNames(NameUse use, NameInquiry* inquiry = nullptr)
         : use_(use), inquiry_(inquiry) {}
 

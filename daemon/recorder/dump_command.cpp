@@ -105,7 +105,8 @@ void DumpCommand::dump(const DumpArguments& arguments, ControlReply& reply) {
     if (!arguments.filter.empty()) {
         filter = FilterCompilation::await(arguments.filter, FilterLinks::ethernet, goes_on);
         if (!filter) {
-            throw std::runtime_error("the probe ends");  // or nobody reads this
+            throw std::runtime_error(
+                "the probe ends");  // or the client has left, and reads nothing
         }
     }
     // The queues' clock, which is that of their packets' times, and goes on as the host's does.

@@ -62,7 +62,8 @@ std::uint64_t RingReader::number_at(PacketRing::Position place) const noexcept {
         at += PacketRing::entry_octets(PacketRing::metadata_of(metadata.data()).octets);
         ++packets;
     }
-    // Otherwise the ring has turned since: what it has kept by now is the most.
+    // If the writer has overwritten the block since, the number is not known. Then packets count as
+    // overwritten that came until now.
     return look && at == until ? look->first_number + packets : ring_.kept();
 }
 

@@ -153,7 +153,7 @@ void WholeFile::write(std::string_view octets) noexcept {
         if (written >= 0) {
             octets_ += static_cast<std::uint64_t>(written);
             octets.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {  // a descriptor that another program has set so
+        } else if (errno == EAGAIN) {  // another program has set O_NONBLOCK
             wait_for_room(file_.get());
         } else if (errno != EINTR) {
             error_ = errno;

@@ -16,6 +16,7 @@
 #include "daemon/pipeline/queue_worker.hpp"
 #include "flowcache/input/frame_reader.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/support/one_queue_pipeline.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/wait_until.hpp"
 
@@ -50,21 +51,10 @@ private:
 class Reloads {
 public:
     Reloads() {
-        std::vector<std::unique_ptr<QueueWorker>> queues;
-        queues.push_back(make_queue_worker(
+        pipeline_ = one_queue_pipeline(make_queue_worker(
             reader_,
             {.flows = config_.flows, .layout = {}, .pages = PageUse::offline, .name = "test"},
             FlowHasher(1), tables_.add_queue({.pages = PageUse::offline}, FlowHasher(2))));
-        ExportOptions options;
-        options.collectors.resize(1);
-        options.collectors[0].transport = TransportKind::file;
-        options.collectors[0].path = "/dev/null";
-        pipeline_ =
-            std::make_unique<Pipeline>(Pipeline::Parts{.queues = std::move(queues),
-                                                       .export_options = options,
-                                                       .metering = {},
-                                                       .wall_clock = [] { return kFirstTimestamp; },
-                                                       .on_collector_event = {}});
         probe_tables_ = std::make_unique<ProbeTables>(
             ProbeTables::Parts{.tables = tables_,
                                .filters = filters_,
@@ -73,10 +63,7 @@ public:
                                .add_stages = [](std::size_t, StageList&) {},
                                .on_begin = [](const std::vector<std::string>&) {}},
             0);
-        pipeline_->start({.inputs = {{.name = "in", .cpu = {}}},
-                          .export_thread = {.name = "ex", .cpu = {}},
-                          .idle_waits = {}},
-                         [] {});
+        start_one_queue(*pipeline_);
         pipeline_->wait_until_polled();
     }
 

@@ -15,6 +15,7 @@
 #include "flowcache/input/packet_times.hpp"
 #include "flowcache/input/unified_header_reader.hpp"
 #include "tests/support/exit_code_of.hpp"
+#include "tests/support/one_queue_pipeline.hpp"
 #include "tests/support/packet_builder.hpp"
 #include "tests/support/test_stage.hpp"
 #include "tests/support/wait_until.hpp"
@@ -71,23 +72,9 @@ StageList counting(std::atomic<std::uint64_t>& bursts, std::function<void()> on_
 class RunningQueue {
 public:
     explicit RunningQueue(StageList stages) {
-        std::vector<std::unique_ptr<QueueWorker>> queues;
-        queues.push_back(
+        pipeline = one_queue_pipeline(
             make_queue_worker(reader_, small_queue(), FlowHasher(1), std::move(stages)));
-        ExportOptions options;
-        options.collectors.resize(1);
-        options.collectors[0].transport = TransportKind::file;
-        options.collectors[0].path = "/dev/null";
-        pipeline =
-            std::make_unique<Pipeline>(Pipeline::Parts{.queues = std::move(queues),
-                                                       .export_options = options,
-                                                       .metering = {},
-                                                       .wall_clock = [] { return kFirstTimestamp; },
-                                                       .on_collector_event = {}});
-        pipeline->start({.inputs = {{.name = "in", .cpu = {}}},
-                         .export_thread = {.name = "ex", .cpu = {}},
-                         .idle_waits = {}},
-                        [] {});
+        start_one_queue(*pipeline);
     }
     [[nodiscard]] QueueLedger ledger() const {
         Ledger ledger;
