@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "daemon/machine/host_clock.hpp"
@@ -28,9 +29,9 @@ Command carried_out(Pipeline& pipeline, std::size_t queue, const Command& comman
 }
 
 /// @errors  also std::runtime_error: no room for the records
-void end_flows_of(Pipeline& pipeline, std::size_t queue, TableFlows* table) {
+void end_flows_of(Pipeline& pipeline, std::size_t queue, std::shared_ptr<TableFlows> table) {
     using std::chrono::steady_clock;
-    EndFlows command{.table = table};
+    EndFlows command{.table = std::move(table)};
     auto moved_at = steady_clock::now();
     while (!command.is_through) {
         const EndFlows next = carried_out(pipeline, queue, command);
@@ -66,12 +67,13 @@ void set_everywhere(Pipeline& pipeline, QueueRange queues, Wanted wanted, Former
 }
 
 /// @param table  a part of each queue; empty: the main table
-TableFlows* part_of(std::span<TableFlows* const> table, std::size_t queue) {
+std::shared_ptr<TableFlows> part_of(std::span<const std::shared_ptr<TableFlows>> table,
+                                    std::size_t queue) {
     return table.empty() ? nullptr : table[queue];
 }
 
-void copy_flows(Pipeline& pipeline, std::size_t record_bytes, std::span<TableFlows* const> table,
-                RecordWriter& writer) {
+void copy_flows(Pipeline& pipeline, std::size_t record_bytes,
+                std::span<const std::shared_ptr<TableFlows>> table, RecordWriter& writer) {
     const std::size_t room = kRecordsAtATime * record_bytes;
     const std::shared_ptr<std::byte[]> records(new std::byte[room]);
     bool goes_on = true;
@@ -112,7 +114,7 @@ void end_live_flows(Pipeline& pipeline, std::span<const LiveTable> further) {
 }
 
 void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts,
-                       std::span<TableFlows* const> table) {
+                       std::span<const std::shared_ptr<TableFlows>> table) {
     const QueueRange all{.first = 0, .count = pipeline.queue_count()};
     set_everywhere(
         pipeline, all,

@@ -23,8 +23,8 @@ struct ThreadHangs : std::runtime_error {
 /// A further table, with its part of each queue.
 struct LiveTable {
     FurtherTable table;
-    std::vector<TableFlows*> queues;
-    std::shared_ptr<const void> owner{};  ///< of all this: a reload may remove the table meanwhile
+    /// They share the ownership of all this: a reload may remove the table meanwhile.
+    std::vector<std::shared_ptr<TableFlows>> queues;
 };
 
 /// Writes the running flows as IPFIX messages, templates first. This is no snapshot: it
@@ -62,7 +62,7 @@ struct LiveTimeouts {
 /// @errors  ThreadHangs: all threads that answer have the former timeouts
 /// @thread  any but the pipeline's, between its start() and stop()
 void set_live_timeouts(Pipeline& pipeline, const LiveTimeouts& timeouts,
-                       std::span<TableFlows* const> table = {});
+                       std::span<const std::shared_ptr<TableFlows>> table = {});
 
 /// Consecutive queues.
 struct QueueRange {

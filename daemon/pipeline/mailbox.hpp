@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include "daemon/pipeline/table_flows.hpp"
@@ -20,7 +21,7 @@ template <class Command>
 class Mailbox {
 public:
     /// @return  false: the command before is not done yet, and stays
-    /// @thread  the sender, like done() and withdraw(); one at a time
+    /// @thread  the sender, like take() and withdraw(); one at a time
     [[nodiscard]] bool post(const Command& command) {
         if (!is_done()) {
             return false;
@@ -35,8 +36,9 @@ public:
         // Pairs with finish(): the sender sees the command as the receiver left it.
         return state_.load(std::memory_order_acquire) == State::none;
     }
-    /// The posted command as its thread left it. Call it only after is_done() was true.
-    [[nodiscard]] Command& done() noexcept { return command_; }
+    /// The posted command as its thread left it; the mailbox no longer owns what the command
+    /// shares. Call it only after is_done() or withdraw() was true.
+    [[nodiscard]] Command take() noexcept { return std::exchange(command_, Command{}); }
     /// Takes the command back. @return  false: its thread has begun it, or is done
     bool withdraw() noexcept {
         State posted = State::posted;
@@ -71,7 +73,9 @@ private:
 /// Applies other timeouts to records from now on.
 struct SetTimeouts {
     Timeouts timeouts;
-    TableFlows* table = nullptr;  ///< of the queue; nullptr: its main table
+    /// Of the queue; nullptr: its main table. Shared, because a thread that hangs may use it after
+    /// the sender has stopped waiting; senders alone free it.
+    std::shared_ptr<TableFlows> table{};
 };
 /// Selects packets by another filter from now on; the former is not used any more.
 struct SetFilter {
@@ -84,16 +88,15 @@ struct SetStages {
 };
 /// Ends some flows.
 struct EndFlows {
-    TableFlows* table = nullptr;  ///< as of SetTimeouts
+    std::shared_ptr<TableFlows> table{};  ///< as of SetTimeouts
     CacheScan scan{};
     bool is_through = false;
 };
 /// Copies the records of some flows, one after the other.
 struct CopyFlows {
-    TableFlows* table = nullptr;  ///< as of SetTimeouts
+    std::shared_ptr<TableFlows> table{};  ///< as of SetTimeouts
     CacheScan scan{};
-    /// For `room` octets of records of the table's size. Shared, because a thread that hangs may
-    /// write into it after the sender has stopped waiting.
+    /// For `room` octets of records of the table's size. Shared, as the table is.
     std::shared_ptr<std::byte[]> copies;
     std::size_t room = 0;
     std::size_t records = 0;  ///< copied

@@ -148,12 +148,16 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
     while (!box.is_done()) {
         const bool is_over = mailboxes_are_closed_.load(std::memory_order_relaxed) ||
                              std::chrono::steady_clock::now() >= end;
-        if (is_over && (box.withdraw() || !box.is_done())) {
+        if (is_over && box.withdraw()) {
+            static_cast<void>(box.take());
+            return false;
+        }
+        if (is_over && !box.is_done()) {
             return false;
         }
         std::this_thread::sleep_for(kLook);
     }
-    command = box.done();
+    command = box.take();
     return true;
 }
 
@@ -171,16 +175,21 @@ bool Pipeline::set_stages(std::size_t queue, StageList stages) {
 
 /// Has the export thread carry out a command.
 ///
-/// @return  false: it does not answer
-bool Pipeline::carry_out(const ExportCommand& command) {
+/// @return  the command as the thread left it; nothing: it does not answer
+std::optional<Pipeline::ExportCommand> Pipeline::carry_out(const ExportCommand& command) {
     const auto end = std::chrono::steady_clock::now() + kCommandPatience;
-    bool is_answered = export_mailbox_.post(command);
-    while (is_answered && !export_mailbox_.is_done()) {
+    if (!export_mailbox_.post(command)) {
+        return std::nullopt;
+    }
+    while (!export_mailbox_.is_done()) {
         // The thread finishes a command that it has begun.
-        is_answered = std::chrono::steady_clock::now() < end || !export_mailbox_.withdraw();
+        if (std::chrono::steady_clock::now() >= end && export_mailbox_.withdraw()) {
+            static_cast<void>(export_mailbox_.take());
+            return std::nullopt;
+        }
         std::this_thread::sleep_for(1ms);
     }
-    return is_answered;
+    return export_mailbox_.take();
 }
 
 std::vector<std::string> Pipeline::change_export(const ExportOptions& options,
@@ -196,21 +205,23 @@ std::vector<std::string> Pipeline::change_export(const ExportOptions& options,
         command.tables->further.resize(kTablePlaces);
     }
     ExportOptions taken = options;  // nothing fails once the export has changed
-    if (!carry_out(command)) {
+    std::optional<ExportCommand> done = carry_out(command);
+    if (!done) {
         throw ExportError("the export thread does not answer");
     }
-    if (const std::string& error = export_mailbox_.done().error; !error.empty()) {
-        throw ExportError(error);
+    if (!done->error.empty()) {
+        throw ExportError(done->error);
     }
     std::swap(parts_.export_options, taken);
     const std::lock_guard lock(accounts_mutex_);
     accounts_ = std::move(wanted);
     table_accounts_ = std::move(wanted_tables);
-    return std::move(export_mailbox_.done().with_new_files);
+    return std::move(done->with_new_files);
 }
 
 bool Pipeline::export_holds(std::size_t table) {
-    return !carry_out({.asks_for = table}) || export_mailbox_.done().holds;
+    const std::optional<ExportCommand> done = carry_out({.asks_for = table});
+    return !done || done->holds;
 }
 
 /// Carries out try_collectors() and the command of change_export() or export_holds().

@@ -210,7 +210,7 @@ private:
     void log_memory_shortage();
     [[nodiscard]] bool finish_export() noexcept;
     void note_export_fault() noexcept;
-    [[nodiscard]] bool carry_out(const ExportCommand& command);
+    [[nodiscard]] std::optional<ExportCommand> carry_out(const ExportCommand& command);
     [[nodiscard]] std::vector<CollectorAccounts::Account> accounts() const;
     void read_collectors(Ledger& ledger) const;
     void read_group_spool(Ledger& ledger) const;

@@ -455,10 +455,9 @@ std::vector<LiveTable> TableSet::live() const {
         if (table == nullptr || table->is_ending) {
             continue;
         }
-        LiveTable& each = live.emplace_back(
-            LiveTable{.table = table->for_export(), .queues = {}, .owner = table});
+        LiveTable& each = live.emplace_back(LiveTable{.table = table->for_export(), .queues = {}});
         for (const auto& queue : table->queues) {
-            each.queues.push_back(queue.get());
+            each.queues.emplace_back(table, queue.get());
         }
     }
     return live;

@@ -369,6 +369,24 @@ TEST_CASE("live flows: a queue that hangs is named, and the other one keeps its 
         running.second.go_on();
         CHECK(running.listing().size() == 64);
     }
+    SECTION("a table, which is free when the listing gives up") {
+        struct NoFlows final : TableFlows {
+            [[nodiscard]] bool end_some(CacheScan&, std::size_t, Timestamp) noexcept override {
+                return true;
+            }
+            [[nodiscard]] bool copy_some(CacheScan&, std::size_t, RecordCopies&) noexcept override {
+                return true;
+            }
+            void set_timeouts(const Timeouts&) noexcept override {}
+        };
+        LiveTable table{.table = {.name = "one", .layout = {}}, .queues = {}};
+        table.queues = {std::make_shared<NoFlows>(), std::make_shared<NoFlows>()};
+        CHECK_THROWS_AS(write_live_flows(running.pipeline(), running.options, table, discard),
+                        ThreadHangs);
+        CHECK(table.queues[0].use_count() == 1);
+        CHECK(table.queues[1].use_count() == 1);
+        running.second.go_on();
+    }
     SECTION("a filter") {
         CHECK_THROWS_WITH(set_live_filter(running.pipeline(), {.first = 0, .count = 2},
                                           {.wanted = &none, .former = nullptr}),

@@ -19,7 +19,7 @@ TEST_CASE("Mailbox: one command at a time, until the input thread has finished i
     std::get<EndFlows>(*command).is_through = true;
     box.finish();
     CHECK(box.is_done());
-    CHECK(std::get<EndFlows>(box.done()).is_through);
+    CHECK(std::get<EndFlows>(box.take()).is_through);
     CHECK(box.current() == nullptr);
 }
 

@@ -131,7 +131,7 @@ struct Queues {
             while (!workers[queue]->mailbox.is_done()) {
                 workers[queue]->step();
             }
-            command = std::get<Command>(workers[queue]->mailbox.done());
+            command = std::get<Command>(workers[queue]->mailbox.take());
         } while (!command.is_through);
     }
 
@@ -540,6 +540,27 @@ TEST_CASE("TableSet: a table that changes has one account", "[daemon][unit]") {
     CopyFlows copy{.table = former[0].queues[0], .copies = copies, .room = kRoom};
     queues.carry_out(0, copy);
     CHECK(copy.records == 0);
+    REQUIRE(queues.workers[0]->drain());
+}
+
+TEST_CASE("TableSet: a table that went is there as long as a thread carries out a command on it",
+          "[daemon][unit]") {
+    ChangingQueues queues({small_table("one", {"ipTTL"})}, {});
+    queues.send(0, frame_to(1, 53));
+    std::vector<LiveTable> live = queues.tables.live();
+    const std::weak_ptr<TableFlows> table = live[0].queues[0];
+    queues.change({});
+    queues.step_until_ended(1);
+    queues.remove_ended();
+    InputMailbox& box = queues.workers[0]->mailbox;
+    REQUIRE(box.post(EndFlows{.table = live[0].queues[0]}));
+    live.clear();  // whoever sent the command has given up
+    while (!box.is_done()) {
+        queues.workers[0]->step();
+    }
+    CHECK_FALSE(table.expired());  // the input thread frees nothing
+    CHECK(std::get<EndFlows>(box.take()).is_through);
+    CHECK(table.expired());
     REQUIRE(queues.workers[0]->drain());
 }
 
