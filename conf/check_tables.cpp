@@ -115,9 +115,7 @@ void check_name(const Config& config, std::size_t index, const YamlNode& root, F
                            path_of("tables", static_cast<std::size_t>(same - before.begin())) +
                            ".name (collectors and accounts tell tables apart by it)");
     }
-    // Not find_field_group(): while a probe runs, its tables have groups, too.
-    const auto has_name = [&name](const FieldGroup* group) { return group->name == name; };
-    section.demand("name", std::ranges::none_of(StandardFieldGroups::kRows, has_name),
+    section.demand("name", !find_field_group(name),
                    " is " + name + "; must be another name (it is a group of export.fields)");
 }
 

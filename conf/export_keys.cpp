@@ -293,16 +293,14 @@ Key<CollectorOptions> profile_key() {
     return key;
 }
 
-/// The groups that export.fields may name: not those of declared tables, which a probe that runs
-/// has too, nor what records have because of triggers.
+/// The groups that export.fields may name: not what records have because of triggers.
 std::vector<FieldGroupId> choosable_groups() {
     std::vector<FieldGroupId> groups;
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        const ChosenBy chosen_by = field_group(id).chosen_by;
-        if (chosen_by != ChosenBy::table && chosen_by != ChosenBy::triggers) {
+    lasting_groups().for_each([&groups](FieldGroupId id) {
+        if (field_group(id).chosen_by != ChosenBy::triggers) {
             groups.push_back(id);
         }
-    }
+    });
     return groups;
 }
 

@@ -53,14 +53,14 @@ std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner, FieldGrou
     return found;
 }
 
-std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept {
+std::optional<EnterpriseElement> own_element(std::uint16_t number, FieldGroups groups) noexcept {
     std::optional<EnterpriseElement> found;
     for (const FieldElement& element : kOuterPrefixLengths) {
         if (element.number == number) {
             found = enterprise_element(kFieldGroupId<TunnelGroup>, element);
         }
     }
-    for_each_element(present_groups(), [&](FieldGroupId id, const FieldElement& element) {
+    for_each_element(groups, [&](FieldGroupId id, const FieldElement& element) {
         if (element.owner == ElementOwner::tributary && element.number == number) {
             found = enterprise_element(id, element);
         }

@@ -36,14 +36,14 @@ struct EnterpriseElement {
 /// type once used is never changed; docs/fields.md lists them for collectors.
 ///
 /// @param owner   not iana
-/// @param groups  main must not remove one of them during the call
+/// @param groups  lasting_groups(), and those of tables in which the caller has a share
 [[nodiscard]] std::vector<EnterpriseElement> enterprise_elements(ElementOwner owner,
                                                                  FieldGroups groups);
 
-/// Looks through all present_groups(): main must not remove one of them during the call.
-///
-/// @return  nothing when no element of tributary's own has this number
-[[nodiscard]] std::optional<EnterpriseElement> own_element(std::uint16_t number) noexcept;
+/// @param groups  as of enterprise_elements()
+/// @return        nothing when no element of tributary's own has this number
+[[nodiscard]] std::optional<EnterpriseElement> own_element(std::uint16_t number,
+                                                           FieldGroups groups) noexcept;
 
 /// The abstract data type of an element of an enterprise with this encoding.
 [[nodiscard]] IpfixType type_of(Encoding encoding) noexcept;

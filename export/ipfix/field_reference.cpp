@@ -68,7 +68,7 @@ Tables find_tables(std::string_view page, std::size_t at) {
 
 std::string field_reference(std::string_view page) {
     std::string made(page);
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    lasting_groups().for_each([&made](FieldGroupId id) {
         const FieldGroup& group = field_group(id);
         const std::string heading = heading_of(group);
         const std::size_t section = made.find(heading);
@@ -80,7 +80,7 @@ std::string field_reference(std::string_view page) {
             made.insert(next == std::string::npos ? made.size() : next,
                         heading + '\n' + tables_of(group) + '\n');
         }
-    }
+    });
     return made;
 }
 

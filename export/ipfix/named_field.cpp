@@ -37,11 +37,8 @@ std::vector<std::string> field_names() {
     for (const CoreElement& each : kCoreElements) {
         add(each.element);
     }
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        if (field_group(id).chosen_by != ChosenBy::table) {
-            std::ranges::for_each(field_group(id).elements, add);
-        }
-    }
+    lasting_groups().for_each(
+        [&add](FieldGroupId id) { std::ranges::for_each(field_group(id).elements, add); });
     names.erase("");
     return {names.begin(), names.end()};
 }

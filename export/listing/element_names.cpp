@@ -26,30 +26,8 @@ IpfixType to_type(std::uint64_t number) {
 
 bool is_reverse(std::uint16_t number) noexcept { return (number & kReverseBit) != 0; }
 
-/// The element of tributary's own with this number under its enterprise; for a reverse element the
-/// forward one.
-std::optional<EnterpriseElement> element_of_enterprise(std::uint32_t enterprise,
-                                                       std::uint16_t number) noexcept {
-    return enterprise != 0 ? own_element(static_cast<std::uint16_t>(number & ~kReverseBit))
-                           : std::nullopt;
-}
-
 std::string name_of(const FieldElement& element, std::uint16_t number) {
     return is_reverse(number) ? reverse_name_of(element) : element.name;
-}
-
-/// The name of the element of ntop's with this number; nullptr: there is none here.
-const char* ntop_name(std::uint16_t number) {
-    for (const EnterpriseElement& ntops :
-         enterprise_elements(ElementOwner::ntop, present_groups())) {
-        if (ntops.element->number == number) {
-            return ntops.element->name;
-        }
-        if (ntops.element->reverse_number == number) {
-            return ntops.element->reverse_name;
-        }
-    }
-    return nullptr;
 }
 
 /// @param element  its name, with the number of its enterprise in front if it is described
@@ -92,9 +70,29 @@ struct ElementRegistry::Model {
     }
 };
 
-ElementRegistry::ElementRegistry() : model_(std::make_unique<Model>()) {}
+ElementRegistry::ElementRegistry(const FieldGroups& tables)
+    : groups_(lasting_groups() | tables), model_(std::make_unique<Model>()) {}
 
 ElementRegistry::~ElementRegistry() = default;
+
+std::optional<EnterpriseElement> ElementRegistry::own(std::uint32_t enterprise,
+                                                      std::uint16_t number) const noexcept {
+    return enterprise != 0 ? own_element(static_cast<std::uint16_t>(number & ~kReverseBit), groups_)
+                           : std::nullopt;
+}
+
+/// The name of the element of ntop's with this number; nullptr: there is none here.
+const char* ElementRegistry::ntop_name(std::uint16_t number) const {
+    for (const EnterpriseElement& ntops : enterprise_elements(ElementOwner::ntop, groups_)) {
+        if (ntops.element->number == number) {
+            return ntops.element->name;
+        }
+        if (ntops.element->reverse_number == number) {
+            return ntops.element->reverse_name;
+        }
+    }
+    return nullptr;
+}
 
 std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterprise,
                                                             std::uint16_t number) const {
@@ -110,7 +108,7 @@ std::optional<ElementRegistry::Entry> ElementRegistry::find(std::uint32_t enterp
     if (enterprise == kCertEnterprise && (number & ~kReverseBit) == kCertElement.number) {
         return Entry{name_of(kCertElement, number), IpfixType::unsigned8};
     }
-    const auto own = element_of_enterprise(enterprise, number);
+    const auto own = this->own(enterprise, number);
     if (enterprise == kDocumentationEnterprise && own) {
         return Entry{name_of(*own->element, number), own->type};
     }
@@ -121,9 +119,9 @@ bool ElementRegistry::has(std::string_view name) const {
     const auto is_its = [name](const FieldElement& element) {
         return name == element.name || name == reverse_name_of(element);
     };
-    const auto is_one_of = [&is_its](ElementOwner owner) {
+    const auto is_one_of = [&](ElementOwner owner) {
         return std::ranges::any_of(
-            enterprise_elements(owner, present_groups()),
+            enterprise_elements(owner, groups_),
             [&is_its](const EnterpriseElement& each) { return is_its(*each.element); });
     };
     return fbInfoModelGetElementByName(model_->elements.get(), std::string(name).c_str()) !=
@@ -210,7 +208,7 @@ void ElementNames::set_places(IpfixElement& element, bool is_own) const {
 /// An element of tributary's has its meaning by its described name, also where that is already used
 /// for the same element of another enterprise.
 void ElementNames::give_meaning(IpfixElement& element, std::string_view description) const {
-    const auto own = element_of_enterprise(element.enterprise, element.number);
+    const auto own = registry_->own(element.enterprise, element.number);
     const bool is_own = own && name_of(*own->element, element.number) == description;
     const TributaryElement number =
         is_own ? static_cast<TributaryElement>(own->element->number) : TributaryElement::none;
@@ -253,7 +251,7 @@ void ElementNames::describe(const Description& description) {
         ++refused_names_;
         return;
     }
-    const auto own = element_of_enterprise(description.enterprise, number);
+    const auto own = registry_->own(description.enterprise, number);
     const auto entry = registry_->find(key.first, key.second);
     const bool is_known =
         (own && name == name_of(*own->element, number)) || (entry && name == entry->name);

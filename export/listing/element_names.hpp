@@ -11,13 +11,16 @@
 #include <string_view>
 #include <utility>
 
+#include "export/ipfix/enterprise_elements.hpp"
 #include "export/ipfix/ipfix_template.hpp"
 #include "export/messages/listed_counts.hpp"
+#include "flowcache/fields/field_groups.hpp"
 
 namespace tributary {
 
 /// The registered elements: those of libfixbuf, tributary's own under their default number, and
-/// ntop's and CERT's that tributary writes.
+/// ntop's and CERT's that tributary writes. Elements of declared tables are tributary's own here as
+/// far as it was given their groups; who reads IPFIX knows them by their descriptions (RFC 5610).
 /// @thread  any; it does not change
 class ElementRegistry {
 public:
@@ -26,14 +29,19 @@ public:
         IpfixType type{};
     };
 
-    /// @cost  a millisecond: some thousand elements
-    ElementRegistry();
+    /// @param tables  groups of tables, with elements that are registered too; they outlive all use
+    /// @cost          a millisecond: some thousand elements
+    explicit ElementRegistry(const FieldGroups& tables = {});
     ElementRegistry(const ElementRegistry&) = delete;
     ElementRegistry& operator=(const ElementRegistry&) = delete;
     ~ElementRegistry();
 
     /// @return  nothing when the element is not registered
     [[nodiscard]] std::optional<Entry> find(std::uint32_t enterprise, std::uint16_t number) const;
+    /// The element of tributary's own with this number under its enterprise; for a reverse element
+    /// the forward one.
+    [[nodiscard]] std::optional<EnterpriseElement> own(std::uint32_t enterprise,
+                                                       std::uint16_t number) const noexcept;
     /// Whether an element has this name.
     [[nodiscard]] bool has(std::string_view name) const;
     /// Whether no exporter may describe the element in another way.
@@ -41,6 +49,10 @@ public:
 
 private:
     struct Model;
+
+    [[nodiscard]] const char* ntop_name(std::uint16_t number) const;
+
+    FieldGroups groups_;
     std::unique_ptr<Model> model_;
 };
 

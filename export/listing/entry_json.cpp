@@ -46,7 +46,7 @@ bool is_unregistered(const IpfixElement& element) {
 }
 
 RegisteredName own_name(TributaryElement own, bool is_reverse) {
-    const auto found = own_element(static_cast<std::uint16_t>(own));
+    const auto found = own_element(static_cast<std::uint16_t>(own), lasting_groups());
     return found ? RegisteredName{.scope = "tributary",
                                   .name = found->element->name,
                                   .is_reverse = is_reverse}

@@ -12,7 +12,6 @@
 #include "export/ipfix/reverse_elements.hpp"
 #include "export/listing/element_condition.hpp"
 #include "export/listing/printable_text.hpp"
-#include "export/messages/sent_elements.hpp"
 
 namespace tributary {
 namespace {
@@ -135,8 +134,9 @@ IpfixElement element_of(const FieldElement& element) {
 
 RecordViewer::RecordViewer(const RecordLayout& layout, const TableElements& elements,
                            TimestampUnit timestamps, std::span<const FieldElement> further)
-    : shapes_(layout), names_(std::make_shared<ElementRegistry>()) {
-    const SentElements sent;
+    : shapes_(layout),
+      sent_(layout.groups()),
+      names_(std::make_shared<ElementRegistry>(layout.groups())) {
     std::size_t most_octets = 0;
     std::size_t most_fields = 0;
     ElementChoice choice;
@@ -146,7 +146,7 @@ RecordViewer::RecordViewer(const RecordLayout& layout, const TableElements& elem
         shape.made = std::move(made);
         shape.layout.minimum_bytes = 1;
         for (const TemplateField& field : shape.made.fields) {
-            const auto [enterprise, number] = number_of(sent.of(field));
+            const auto [enterprise, number] = number_of(sent_.of(field));
             shape.layout.fields.push_back(
                 {.element = names_.find(enterprise, number), .length = octets_of(field.encoding)});
         }
@@ -209,13 +209,12 @@ std::optional<std::vector<RecordPlace>> RecordViewer::changing_places(
 
 /// Adds the places of a shape's fields that have one of these names.
 void RecordViewer::add_places(const Shape& shape, const std::set<std::string, std::less<>>& names,
-                              std::set<RecordPlace>& places) {
-    const SentElements sent;
+                              std::set<RecordPlace>& places) const {
     for (std::size_t index = 0; index < shape.made.fields.size(); ++index) {
         const TemplateField& field = shape.made.fields[index];
         const IpfixElement& element = *shape.layout.fields[index].element;
         // Of a count both directions.
-        const bool is_meant = names.contains(sent.of(field).element->name) ||
+        const bool is_meant = names.contains(sent_.of(field).element->name) ||
                               std::ranges::any_of(names, [&element](const auto& name) {
                                   return is_named(element, name);
                               });

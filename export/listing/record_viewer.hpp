@@ -18,6 +18,7 @@
 #include "export/listing/flow_condition.hpp"
 #include "export/listing/flow_filter.hpp"
 #include "export/messages/flow_view.hpp"
+#include "export/messages/sent_elements.hpp"
 #include "export/options.hpp"
 #include "flowcache/fields/field_element.hpp"
 #include "flowcache/record/flow_record.hpp"
@@ -79,10 +80,11 @@ private:
     };
 
     void add_elements(const Shape& shape, std::set<const IpfixElement*>& found);
-    static void add_places(const Shape& shape, const std::set<std::string, std::less<>>& names,
-                           std::set<RecordPlace>& places);
+    void add_places(const Shape& shape, const std::set<std::string, std::less<>>& names,
+                    std::set<RecordPlace>& places) const;
 
     RecordShapes shapes_;
+    SentElements sent_;
     ElementNames names_;
     std::vector<IpfixElement> elements_;  ///< of all records
     std::vector<Shape> by_shape_;

@@ -62,7 +62,7 @@ CsvEncoder::CsvEncoder(const ExportOptions& options, const MeteringProcess& mete
 
 void CsvEncoder::add_layout(const ExportOptions& options, const MeteringProcess& metering,
                             std::size_t index, const RecordLayout& layout) {
-    const SentElements elements;
+    const SentElements elements(layout.groups());
     Layout& added = layouts_.emplace_back(Layout{.shapes = RecordShapes(layout), .by_shape = {}});
     for (RecordTemplate& made : make_templates(
              layout, options.timestamps, element_choice(options, metering.elements_of(index)))) {

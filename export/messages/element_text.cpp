@@ -41,12 +41,12 @@ void ElementText::add_layout(const ExportOptions& options, const MeteringProcess
     for (const std::optional<TemplateField>& field :
          fields_named(name_, layout, options.timestamps,
                       element_choice(options, metering.elements_of(index)))) {
-        added.sources.push_back(field ? source_of(*field) : kNone);
+        added.sources.push_back(field ? source_of(*field, layout.groups()) : kNone);
         is_in_records_ = is_in_records_ || (field && !is_ending);
     }
 }
 
-std::uint16_t ElementText::source_of(const TemplateField& field) {
+std::uint16_t ElementText::source_of(const TemplateField& field, const FieldGroups& groups) {
     const auto is_same = [&field](const Source& source) {
         const TemplateField& other = source.made.fields.front();
         return other.from == field.from && other.encoding == field.encoding &&
@@ -56,7 +56,7 @@ std::uint16_t ElementText::source_of(const TemplateField& field) {
     if (known != sources_.end()) {
         return static_cast<std::uint16_t>(known - sources_.begin());
     }
-    const SentElements elements;
+    const SentElements elements(groups);
     const std::size_t most = has_length(field.encoding) ? std::size_t{1} + field.text_octets
                                                         : std::size_t{octets_of(field.encoding)};
     sources_.push_back({.made = {.id = 0, .fields = {field}},

@@ -55,7 +55,7 @@ private:
 
     void add_layout(const ExportOptions& options, const MeteringProcess& metering,
                     std::size_t index);
-    [[nodiscard]] std::uint16_t source_of(const TemplateField& field);
+    [[nodiscard]] std::uint16_t source_of(const TemplateField& field, const FieldGroups& groups);
 
     std::string name_;
     bool is_in_records_{};

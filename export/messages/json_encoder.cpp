@@ -105,8 +105,8 @@ JsonEncoder::JsonEncoder(const ExportOptions& options, const MeteringProcess& me
 
 std::unique_ptr<JsonEncoder::Layout> JsonEncoder::make_layout(const MeteringProcess& metering,
                                                               std::size_t table) const {
-    const SentElements elements;
     const RecordLayout layout = metering.layouts()[table];
+    const SentElements elements(layout.groups());
     auto added = std::make_unique<Layout>(Layout{.shapes = RecordShapes(layout)});
     for (RecordTemplate& made : make_templates(
              layout, options_.timestamps, element_choice(options_, metering.elements_of(table)))) {

@@ -6,11 +6,11 @@
 namespace tributary {
 
 ListedCounts::ListedCounts() noexcept {
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    lasting_groups().for_each([this](FieldGroupId id) {
         for (const FieldElement& element : field_group(id).elements) {
             add(field_group(id), element);
         }
-    }
+    });
 }
 
 void ListedCounts::add(const FieldGroup& group, const FieldElement& element) noexcept {

@@ -21,8 +21,8 @@ struct ListedCount {
 
 inline constexpr std::size_t kMostListedCounts = 8;
 
-/// The listed counts of all groups, in the order of their rows; those beyond kMostListedCounts are
-/// in JSON alone.
+/// The listed counts of all lasting_groups(), in the order of their rows; those beyond
+/// kMostListedCounts are in JSON alone.
 /// @cost  looks at each element of each group once when it is made
 class ListedCounts {
 public:

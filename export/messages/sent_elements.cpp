@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/messages/sent_elements.hpp"
 
+#include <algorithm>
+
 #include "export/ipfix/core_elements.hpp"
 #include "export/ipfix/enterprise_elements.hpp"
-#include "flowcache/fields/field_groups.hpp"
 
 namespace tributary {
 namespace {
@@ -24,15 +25,14 @@ std::string_view scope_of(ElementOwner owner) noexcept {
 
 }  // namespace
 
-SentElements::SentElements() {
+SentElements::SentElements(const FieldGroups& groups) {
     for (const CoreElement& each : kCoreElements) {
         add(each.element);
     }
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        for (const FieldElement& element : field_group(id).elements) {
-            add(element);
-        }
-    }
+    (kEveryGroup | groups).for_each([this](FieldGroupId id) {
+        std::ranges::for_each(field_group(id).elements,
+                              [this](const FieldElement& element) { add(element); });
+    });
 }
 
 void SentElements::add(const FieldElement& element) {

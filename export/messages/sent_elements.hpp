@@ -11,6 +11,7 @@
 #include "export/ipfix/record_elements.hpp"
 #include "export/messages/json_value.hpp"
 #include "flowcache/fields/field_element.hpp"
+#include "flowcache/fields/field_groups.hpp"
 
 namespace tributary {
 
@@ -20,11 +21,12 @@ struct SentElement {
     bool is_reverse{};
 };
 
-/// The elements that templates of flow records can have, by their names.
+/// The elements that templates of one table's flow records can have, by their names.
 /// @cost  looks at each element of each group when it is made
 class SentElements {
 public:
-    SentElements();
+    /// @param groups  that the records have; those that are compiled in are known
+    explicit SentElements(const FieldGroups& groups);
     /// @errors  std::out_of_range: no template of make_templates() has such a field
     [[nodiscard]] const SentElement& of(const TemplateField& field) const {
         return by_name_.at(field.element);

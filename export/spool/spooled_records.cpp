@@ -50,10 +50,12 @@ bool is_ip_version(std::uint8_t version) noexcept { return version == 4 || versi
 /// Whether the groups of one direction can be ones of a record.
 bool are_plausible(const std::byte* record, const RecordLayout::Places& places) noexcept {
     bool are_good = true;
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        const auto is_plausible = field_group(id).is_plausible;
-        are_good = are_good && (places.at(id) == 0 || is_plausible == nullptr ||
-                                is_plausible(record + places.at(id)));
+    for (FieldGroupId id = 0; id < places.size(); ++id) {
+        if (places.at(id) != 0) {
+            const auto is_plausible = field_group(id).is_plausible;
+            are_good =
+                are_good && (is_plausible == nullptr || is_plausible(record + places.at(id)));
+        }
     }
     return are_good;
 }
@@ -92,7 +94,7 @@ std::uint64_t fingerprint_of_elements(const FieldGroup& group, std::uint64_t see
 std::uint64_t fingerprint_of(const RecordLayout& layout) noexcept {
     const auto known = known_offsets(layout);
     std::uint64_t of_layout = XXH3_64bits_withSeed(known.data(), sizeof known, record_size(layout));
-    for (FieldGroupId id = kFieldGroupId<TcpAnalysisGroup> + 1; id < field_group_count(); ++id) {
+    for (FieldGroupId id = kFieldGroupId<TcpAnalysisGroup> + 1; id < kMostFieldGroups; ++id) {
         if (layout.places.at(id) != 0) {  // without further groups it is as it was without them
             const std::array<std::uint16_t, 2> places{layout.places.at(id),
                                                       layout.reverse_places.at(id)};

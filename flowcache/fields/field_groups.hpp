@@ -64,10 +64,11 @@ template <class Group>
 inline constexpr FieldGroupId kFieldGroupId = StandardFieldGroups::place_of<Group>();
 
 namespace detail {
-/// The row of a number that no group has at present: no record has it.
+/// The row of a number that no group has at present.
 inline constexpr FieldGroup kNoFieldGroup{.name = {}, .chosen_by = ChosenBy::table};
 
-/// Rows behind the standard ones. Other threads read theirs while one is added or removed.
+/// Rows behind the standard ones. Other threads read theirs while one is added or removed; those of
+/// tables come and go while the probe runs.
 class AddedFieldGroups {
 public:
     static constexpr std::size_t kMost = kMostFieldGroups - kStandardFieldGroups;
@@ -77,7 +78,10 @@ public:
             row.store(&kNoFieldGroup, std::memory_order_relaxed);
         }
     }
-    [[nodiscard]] std::size_t end() const noexcept { return end_.load(std::memory_order_acquire); }
+    /// A bit for each place of a row that is not a table's.
+    [[nodiscard]] std::uint32_t lasting() const noexcept {
+        return lasting_.load(std::memory_order_acquire);
+    }
     [[nodiscard]] const FieldGroup& row(std::size_t place) const noexcept {
         return *rows_[place].load(std::memory_order_acquire);
     }
@@ -87,7 +91,8 @@ public:
         for (std::size_t place = 0; place < kMost; ++place) {
             if (&this->row(place) == &kNoFieldGroup) {
                 rows_[place].store(&row, std::memory_order_release);
-                end_.store(std::max(end(), place + 1), std::memory_order_release);
+                const std::uint32_t lasts = row.chosen_by == ChosenBy::table ? 0 : 1;
+                lasting_.fetch_or(lasts << place, std::memory_order_release);
                 return place;
             }
         }
@@ -95,63 +100,26 @@ public:
     }
     void remove(std::size_t place) noexcept {
         const std::lock_guard lock(mutex_);
+        lasting_.fetch_and(~(std::uint32_t{1} << place), std::memory_order_release);
         rows_[place].store(&kNoFieldGroup, std::memory_order_release);
-        std::size_t end = this->end();
-        while (end > 0 && &row(end - 1) == &kNoFieldGroup) {
-            --end;
-        }
-        end_.store(end, std::memory_order_release);
     }
 
 private:
     std::array<std::atomic<const FieldGroup*>, kMost> rows_;
-    std::atomic<std::size_t> end_{0};  ///< behind the last one that is there
-    std::mutex mutex_;                 ///< of those that add and remove
+    std::atomic<std::uint32_t> lasting_{0};
+    std::mutex mutex_;  ///< of those that add and remove
 };
 inline AddedFieldGroups added_field_groups;
 }  // namespace detail
 
-/// Numbers are below that. Between those of added groups there may be some that no group has; a row
-/// without a name and without elements stands for them.
-[[nodiscard]] inline std::size_t field_group_count() noexcept {
-    return kStandardFieldGroups + detail::added_field_groups.end();
-}
-/// @param id  below field_group_count()
+/// The row of a group; one without a name and without elements where no group has the number.
+///
+/// @param id  below kMostFieldGroups: one of lasting_groups(), or of a table in which the caller
+/// has
+///            a share
 [[nodiscard]] constexpr const FieldGroup& field_group(FieldGroupId id) noexcept {
     return id < kStandardFieldGroups ? *StandardFieldGroups::kRows[id]
                                      : detail::added_field_groups.row(id - kStandardFieldGroups);
-}
-[[nodiscard]] inline std::optional<FieldGroupId> find_field_group(std::string_view name) noexcept {
-    for (FieldGroupId id = 0; id < field_group_count() && !name.empty(); ++id) {
-        if (field_group(id).name == name) {
-            return id;
-        }
-    }
-    return std::nullopt;
-}
-/// Adds a group that is not compiled into the cache: each packet costs two calls by pointer. It
-/// cannot have a state. A table that a reload changes has a group beside that of its successor, of
-/// the same name; no other two groups have one name.
-///
-/// @param row  outlives all use of it
-/// @return     its number; nothing: there are kMostFieldGroups, or one with this name, or the row
-///             is not valid
-/// @thread     any
-[[nodiscard]] inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
-    const std::optional<FieldGroupId> namesake = find_field_group(row.name);
-    const bool are_tables = namesake && row.chosen_by == ChosenBy::table &&
-                            field_group(*namesake).chosen_by == ChosenBy::table;
-    if ((namesake && !are_tables) || row.has_state || !is_valid(row)) {
-        return std::nullopt;
-    }
-    const std::optional<std::size_t> place = detail::added_field_groups.add(row);
-    return place ? std::optional(kStandardFieldGroups + *place) : std::nullopt;
-}
-/// Removes an added group; nothing uses it any more. Its number may be another one's then.
-///
-/// @thread  any
-inline void remove_field_group(FieldGroupId id) noexcept {
-    detail::added_field_groups.remove(id - kStandardFieldGroups);
 }
 
 /// A set of groups: those that records carry beside their core (`export.fields`). A group that is
@@ -171,6 +139,12 @@ public:
     constexpr void set(FieldGroupId id, bool is_in = true) noexcept {
         const auto bit = std::uint32_t{1} << id;
         bits_ = is_in ? bits_ | bit : bits_ & ~bit;
+    }
+    /// @param bits  one of each group, by its number
+    [[nodiscard]] static constexpr FieldGroups with_bits(std::uint32_t bits) noexcept {
+        FieldGroups set;
+        set.bits_ = bits;
+        return set;
     }
     /// Calls `use(id)` for each, in their order.
     template <class Use>
@@ -211,13 +185,45 @@ inline constexpr FieldGroups kEveryGroup = [] {
     }
     return set;
 }();
-/// Those that are compiled in, and those that add_field_group() has added and nobody has removed.
-[[nodiscard]] inline FieldGroups present_groups() noexcept {
-    FieldGroups set;
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
-        set.set(id);
+/// Those that are compiled in, and added ones that are not of tables. Whoever looks through groups
+/// looks through these: the row of a table may be gone in the next moment, unless the caller has a
+/// share in the table.
+///
+/// @thread  any
+[[nodiscard]] inline FieldGroups lasting_groups() noexcept {
+    return kEveryGroup |
+           FieldGroups::with_bits(detail::added_field_groups.lasting() << kStandardFieldGroups);
+}
+/// @return  nothing: none of the lasting_groups() has this name
+[[nodiscard]] inline std::optional<FieldGroupId> find_field_group(std::string_view name) noexcept {
+    std::optional<FieldGroupId> found;
+    lasting_groups().for_each([&](FieldGroupId id) {
+        if (!name.empty() && field_group(id).name == name) {
+            found = id;
+        }
+    });
+    return found;
+}
+/// Adds a group that is not compiled into the cache: each packet costs two calls by pointer. It
+/// cannot have a state. A table has a name of its own, but for the one that a reload puts in its
+/// place: they are there side by side until the former one has ended.
+///
+/// @param row  outlives all use of it
+/// @return     its number; nothing: there are kMostFieldGroups, or one of the lasting_groups() has
+///             its name, or the row is not valid
+/// @thread     any
+[[nodiscard]] inline std::optional<FieldGroupId> add_field_group(const FieldGroup& row) noexcept {
+    if (find_field_group(row.name) || row.has_state || !is_valid(row)) {
+        return std::nullopt;
     }
-    return set;
+    const std::optional<std::size_t> place = detail::added_field_groups.add(row);
+    return place ? std::optional(kStandardFieldGroups + *place) : std::nullopt;
+}
+/// Removes an added group; nothing uses it any more. Its number may be another one's then.
+///
+/// @thread  any
+inline void remove_field_group(FieldGroupId id) noexcept {
+    detail::added_field_groups.remove(id - kStandardFieldGroups);
 }
 /// Those with a state.
 inline constexpr FieldGroups kGroupsWithState = [] {

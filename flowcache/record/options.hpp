@@ -64,27 +64,28 @@ struct FlowCacheOptions {
 /// Group tunnel follows `flows.tunnel` alone: with `inner` a record carries its tunnel, because the
 /// outer header is in no other record; with `outer` tunnels are not parsed, so there is nothing to
 /// carry.
-[[nodiscard]] inline FieldGroups effective_groups(FieldGroups asked,
+[[nodiscard]] inline FieldGroups effective_groups(const FieldGroups& asked,
                                                   const FlowCacheOptions& options) noexcept {
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    FieldGroups effective;
+    lasting_groups().for_each([&](FieldGroupId id) {
         switch (field_group(id).chosen_by) {
             case ChosenBy::fields:
+                effective.set(id, asked.has(id));
                 break;
             case ChosenBy::tunnel:
-                asked.set(id, options.tunnel == TunnelMode::inner);
+                effective.set(id, options.tunnel == TunnelMode::inner);
                 break;
             case ChosenBy::tcp_analysis:
-                asked.set(id, options.tcp_analysis);
+                effective.set(id, options.tcp_analysis);
                 break;
             case ChosenBy::triggers:
-                asked.set(id, options.dump_files);
+                effective.set(id, options.dump_files);
                 break;
             case ChosenBy::table:
-                asked.set(id, false);
                 break;
         }
-    }
-    return asked;
+    });
+    return effective;
 }
 
 }  // namespace tributary

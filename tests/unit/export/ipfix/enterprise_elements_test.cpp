@@ -46,10 +46,10 @@ TEST_CASE("Enterprise elements: number, name and type, as in docs/fields.md", "[
 }
 
 TEST_CASE("Enterprise elements: found by number", "[export][unit]") {
-    REQUIRE(own_element(2));
-    CHECK(own_element(2)->element->name == std::string("tunnelId"));
-    CHECK_FALSE(own_element(0));
-    CHECK_FALSE(own_element(19));
+    REQUIRE(own_element(2, lasting_groups()));
+    CHECK(own_element(2, lasting_groups())->element->name == std::string("tunnelId"));
+    CHECK_FALSE(own_element(0, lasting_groups()));
+    CHECK_FALSE(own_element(19, lasting_groups()));
 }
 
 TEST_CASE("Enterprise elements: ntop's are exported beside tributary's own, where configured",

@@ -347,7 +347,7 @@ TEST_CASE("elements: those that can be chosen alone are those of the groups", "[
         in_groups.erase(element);
     }
     std::set<std::string_view> named;
-    for (FieldGroupId id = 0; id < field_group_count(); ++id) {
+    for (FieldGroupId id = 0; id < kStandardFieldGroups; ++id) {
         FieldGroups group;
         group.set(id);
         const std::set<std::string_view> exported = elements_of_layout(group);
