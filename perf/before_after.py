@@ -5,11 +5,13 @@
 
 Reads machine.txt and instructions.txt (lines of a commit, a tab and a number) in the directory, writes before_after.json
 and before-after.md beside it. Each program checks its own records before it measures. In each turn every program runs once, in a
-process of its own; a ratio is of two runs of one turn.
+process of its own, all of them by turns of a second; a ratio is of two runs of one turn.
 """
 import json
 import os
+import select
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,26 +23,75 @@ HEAD = """# The plain pipeline, before and after
 %s
 
 Made by `perf/before-after`. One core, IPv4, packets of 64 octets, parser to cache with expiry. %d turns; in each,
-a fresh copy of every commit's program ran once, in a process of its own, begun by another one each time. A run's figure is
-the least of its %d rounds, because other users of the machine only add time; the table has the medians of the turns. A ratio
-is that of the packet rates of two runs of one turn, with the least and the greatest. Above 1 the present code is faster.
+a fresh copy of every commit's program ran once, in a process of its own. The processes of a turn took turns of a second
+on that core, so that all of them lose what other users of the machine take. A run's figure is the least of its %d rounds,
+because these users only add time; the table has the medians of the turns. A ratio is that of the packet rates of two runs
+of one turn, with the least and the greatest. Above 1 the present code is faster.
 
 """
 INSTRUCTIONS = """
 Two runs of one program differ too, by where its pages lie. Exact is the number of instructions per packet (callgrind;
 16,384 flows, uniflows, with the making of the packets): %s.
 """
-ROUNDS = 5
+ROUNDS = 9
+SLICE_SECONDS = 1.0  # a few rounds
 
 
-def measure(program, flows):
-    """The pipeline's nanoseconds per packet by (flows, share of new flows per second, direction)."""
-    # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
-    copy = shutil.copy(program, program + ".copy")
-    command = [copy, "--short", "--rounds", str(ROUNDS), "--packets", "8000000", "--flows", *flows]
-    cells = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
-    os.remove(copy)
-    return {"%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"]): cell["ns_least"] for cell in cells}
+class Run:
+    """A program that is stopped unless resume_for() lets it run; it writes a line of JSON after each cell."""
+
+    def __init__(self, program, flows):
+        # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
+        self.copy = shutil.copy(program, program + ".copy")
+        command = [self.copy, "--short", "--rounds", str(ROUNDS), "--packets", "8000000", "--flows", *flows]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.process.send_signal(signal.SIGSTOP)
+        self.cells, self.has_ended, self.rest = {}, False, b""
+
+    def resume_for(self, seconds):
+        """Also ends when a cell is through."""
+        self.process.send_signal(signal.SIGCONT)
+        readable, _, _ = select.select([self.process.stderr], [], [], seconds)
+        self.process.send_signal(signal.SIGSTOP)
+        if readable:
+            self.read_cells()
+
+    def read_cells(self):
+        data = os.read(self.process.stderr.fileno(), 65536)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            cell = json.loads(line)
+            name = "%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"])
+            self.cells[name] = cell["ns_least"]
+        self.has_ended = not data
+
+    def end(self):
+        self.process.send_signal(signal.SIGCONT)
+        if not self.has_ended:
+            self.process.kill()
+        failed = self.process.wait() != 0
+        os.remove(self.copy)
+        if failed:
+            sys.exit("%s failed" % self.copy)
+
+
+def measure(programs, flows):
+    """The pipeline's nanoseconds per packet by (flows, share of new flows per second, direction), of each program.
+
+    Each in turn runs for a short while, and none begins a cell before all have done the one before: so the time that
+    other users of the machine take away, for seconds or minutes, is taken from all of them.
+    """
+    runs = [Run(program, flows) for program in programs]
+    try:
+        while running := [run for run in runs if not run.has_ended]:
+            done = min(len(run.cells) for run in running)
+            for run in running:
+                if len(run.cells) == done:
+                    run.resume_for(SLICE_SECONDS)
+    finally:
+        for run in runs:
+            run.end()
+    return [run.cells for run in runs]
 
 
 def spread(values, form):
@@ -63,7 +114,8 @@ def main(directory, count, flows, *programs):
     turns = []
     for turn in range(int(count)):
         order = [(turn + place) % len(commits) for place in range(len(commits))]
-        figures = {commits[index]: measure(paths[index], flows.split()) for index in order}
+        measured = measure([paths[index] for index in order], flows.split())
+        figures = {commits[index]: cells for index, cells in zip(order, measured)}
         turns.append(figures)
         print(json.dumps(figures), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
