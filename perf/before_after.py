@@ -5,7 +5,7 @@
 
 Reads machine.txt and instructions.txt (lines of a commit, a tab and a number) in the directory, writes before_after.json
 and before-after.md beside it. Each program checks its own records before it measures. In each turn every program runs once, in a
-process of its own, all of them by turns of a second; a ratio is of two runs of one turn.
+process of its own, all of them by turns of a third of a second; a ratio is of two runs of one turn.
 """
 import json
 import os
@@ -23,18 +23,24 @@ HEAD = """# The plain pipeline, before and after
 %s
 
 Made by `perf/before-after`. One core, IPv4, packets of 64 octets, parser to cache with expiry. %d turns; in each,
-a fresh copy of every commit's program ran once, in a process of its own. The processes of a turn took turns of a second
-on that core, so that all of them lose what other users of the machine take. A run's figure is the least of its %d rounds,
-because these users only add time; the table has the medians of the turns. A ratio is that of the packet rates of two runs
+a fresh copy of every commit's program ran once, in a process of its own. The processes of a turn had 0.3 s each, again and
+again, so that all of them lose what other users of the machine take. A run's figure is the least of its %d rounds, because
+these users only add time; the table has the medians of the turns. A ratio is that of the packet rates of two runs
 of one turn, with the least and the greatest. Above 1 the present code is faster.
+
+"""
+MEANS = """
+The means (geometric) of these ratios over all cells, in which what differs from run to run is smaller:
 
 """
 INSTRUCTIONS = """
 Two runs of one program differ too, by where its pages lie. Exact is the number of instructions per packet (callgrind;
 16,384 flows, uniflows, with the making of the packets): %s.
 """
-ROUNDS = 9
-SLICE_SECONDS = 1.0  # a few rounds
+# A processor's clock rises for moments when its other cores rest: many short rounds, so that each program has some of them.
+ROUNDS = 18
+ROUND_PACKETS = 4000000
+SLICE_SECONDS = 0.3  # one or two rounds
 
 
 class Run:
@@ -43,7 +49,7 @@ class Run:
     def __init__(self, program, flows):
         # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
         self.copy = shutil.copy(program, program + ".copy")
-        command = [self.copy, "--short", "--rounds", str(ROUNDS), "--packets", "8000000", "--flows", *flows]
+        command = [self.copy, "--short", "--rounds", str(ROUNDS), "--packets", str(ROUND_PACKETS), "--flows", *flows]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.process.send_signal(signal.SIGSTOP)
         self.cells, self.has_ended, self.rest = {}, False, b""
@@ -108,6 +114,32 @@ def rows_of(turns, commits):
         yield row
 
 
+def means_of(turns, commits):
+    """A line for each earlier commit and direction: the geometric mean of the cells' ratios, each the median of the turns."""
+    present = commits[-1]
+    for commit in commits[:-1]:
+        for direction in ("uniflow", "biflow"):
+            cells = [cell for cell in turns[0][present] if cell.endswith("/" + direction)]
+            ratios = [statistics.median(turn[commit][cell] / turn[present][cell] for turn in turns) for cell in cells]
+            yield [direction + "s", "%s / %s" % (present, commit), "%.3f" % statistics.geometric_mean(ratios)]
+
+
+def write_page(directory, turns, commits):
+    """@param turns  nanoseconds by commit and cell, of each"""
+    with open(os.path.join(directory, "instructions.txt")) as lines:
+        counts = [line.split() for line in lines][::-1]
+    with open(os.path.join(directory, "machine.txt")) as file:
+        machine = file.read().strip()
+    header = ["flows", "new per second", "direction"] + ["%s: ns" % commit for commit in commits]
+    header += ["%s / %s" % (commits[-1], commit) for commit in commits[:-1]]
+    with open(os.path.join(directory, "before-after.md"), "w") as page:
+        page.write(HEAD % (machine, len(turns), ROUNDS))
+        page.write(table(header, list(rows_of(turns, commits))))
+        page.write(MEANS)
+        page.write(table(["direction", "packet rates", "all cells"], list(means_of(turns, commits))))
+        page.write(INSTRUCTIONS % ", ".join("%s of %s" % (count, commit) for commit, count in counts))
+
+
 def main(directory, count, flows, *programs):
     commits = [program.split("=", 1)[0] for program in programs]
     paths = [program.split("=", 1)[1] for program in programs]
@@ -120,14 +152,8 @@ def main(directory, count, flows, *programs):
         print(json.dumps(figures), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
         json.dump(turns, out, indent=1)
-    with open(os.path.join(directory, "instructions.txt")) as lines:
-        counts = [line.split() for line in lines][::-1]
-    header = ["flows", "new per second", "direction"] + ["%s: ns" % commit for commit in commits]
-    header += ["%s / %s" % (commits[-1], commit) for commit in commits[:-1]]
-    with open(os.path.join(directory, "machine.txt")) as machine, open(os.path.join(directory, "before-after.md"), "w") as page:
-        page.write(HEAD % (machine.read().strip(), len(turns), ROUNDS))
-        page.write(table(header, list(rows_of(turns, commits))))
-        page.write(INSTRUCTIONS % ", ".join("%s of %s" % (count, commit) for commit, count in counts))
+    write_page(directory, turns, commits)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
