@@ -114,9 +114,7 @@ inline AddedFieldGroups added_field_groups;
 
 /// The row of a group; one without a name and without elements where no group has the number.
 ///
-/// @param id  below kMostFieldGroups: one of lasting_groups(), or of a table in which the caller
-/// has
-///            a share
+/// @param id  of one of lasting_groups(), or of a table in which the caller has a share
 [[nodiscard]] constexpr const FieldGroup& field_group(FieldGroupId id) noexcept {
     return id < kStandardFieldGroups ? *StandardFieldGroups::kRows[id]
                                      : detail::added_field_groups.row(id - kStandardFieldGroups);
