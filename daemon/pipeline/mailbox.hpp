@@ -36,14 +36,18 @@ public:
         // Pairs with finish(): the sender sees the command as the receiver left it.
         return state_.load(std::memory_order_acquire) == State::none;
     }
-    /// The posted command as its thread left it; the mailbox no longer owns what the command
-    /// shares. Call it only after is_done() or withdraw() was true.
+    /// The posted command as its thread left it; the mailbox keeps no share of what the command
+    /// owns. Call it only after is_done() was true.
     [[nodiscard]] Command take() noexcept { return std::exchange(command_, Command{}); }
-    /// Takes the command back. @return  false: its thread has begun it, or is done
+    /// Takes the command back, and destroys it. @return  false: its thread has begun it, or is done
     bool withdraw() noexcept {
         State posted = State::posted;
         // Either this exchange or that of current() succeeds.
-        return state_.compare_exchange_strong(posted, State::none);
+        const bool is_withdrawn = state_.compare_exchange_strong(posted, State::none);
+        if (is_withdrawn) {
+            command_ = Command{};
+        }
+        return is_withdrawn;
     }
 
     /// @return  nullptr: no command
@@ -74,7 +78,7 @@ private:
 struct SetTimeouts {
     Timeouts timeouts;
     /// Of the queue; nullptr: its main table. Shared, because a thread that hangs may use it after
-    /// the sender has stopped waiting; senders alone free it.
+    /// the sender has stopped waiting. Input threads never free it.
     std::shared_ptr<TableFlows> table{};
 };
 /// Selects packets by another filter from now on; the former is not used any more.

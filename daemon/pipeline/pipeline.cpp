@@ -148,11 +148,7 @@ bool Pipeline::send_command(std::size_t queue, InputCommand& command) {
     while (!box.is_done()) {
         const bool is_over = mailboxes_are_closed_.load(std::memory_order_relaxed) ||
                              std::chrono::steady_clock::now() >= end;
-        if (is_over && box.withdraw()) {
-            static_cast<void>(box.take());
-            return false;
-        }
-        if (is_over && !box.is_done()) {
+        if (is_over && (box.withdraw() || !box.is_done())) {
             return false;
         }
         std::this_thread::sleep_for(kLook);
@@ -184,7 +180,6 @@ std::optional<Pipeline::ExportCommand> Pipeline::carry_out(const ExportCommand& 
     while (!export_mailbox_.is_done()) {
         // The thread finishes a command that it has begun.
         if (std::chrono::steady_clock::now() >= end && export_mailbox_.withdraw()) {
-            static_cast<void>(export_mailbox_.take());
             return std::nullopt;
         }
         std::this_thread::sleep_for(1ms);

@@ -136,7 +136,7 @@ RecordViewer::RecordViewer(const RecordLayout& layout, const TableElements& elem
                            TimestampUnit timestamps, std::span<const FieldElement> further)
     : shapes_(layout),
       sent_(layout.groups()),
-      names_(std::make_shared<ElementRegistry>(layout.groups())) {
+      names_(std::make_shared<ElementRegistry>(layout.added)) {
     std::size_t most_octets = 0;
     std::size_t most_fields = 0;
     ElementChoice choice;

@@ -554,7 +554,7 @@ TEST_CASE("TableSet: a table that went is there as long as a thread carries out 
     queues.remove_ended();
     InputMailbox& box = queues.workers[0]->mailbox;
     REQUIRE(box.post(EndFlows{.table = live[0].queues[0]}));
-    live.clear();  // whoever sent the command has given up
+    live.clear();  // as a listing that has stopped waiting for the input thread
     while (!box.is_done()) {
         queues.workers[0]->step();
     }
