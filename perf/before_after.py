@@ -37,7 +37,7 @@ INSTRUCTIONS = """
 Two runs of one program differ too, by where its pages lie. Exact is the number of instructions per packet (callgrind;
 16,384 flows, uniflows, with the making of the packets): %s.
 """
-# A processor's clock rises for moments when its other cores rest: many short rounds, so that each program has some of them.
+# On machines with other users a program is faster by a sixth for moments: many short rounds, so that each has some of them.
 ROUNDS = 18
 ROUND_PACKETS = 4000000
 SLICE_SECONDS = 0.3  # one or two rounds
@@ -66,19 +66,22 @@ class Run:
         data = os.read(self.process.stderr.fileno(), 65536)
         *lines, self.rest = (self.rest + data).split(b"\n")
         for line in lines:
+            if not line.startswith(b"{"):
+                sys.exit("%s: %s" % (self.copy, line.decode(errors="replace")))
             cell = json.loads(line)
             name = "%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"])
             self.cells[name] = cell["ns_least"]
         self.has_ended = not data
 
-    def end(self):
+    def finish(self):
         self.process.send_signal(signal.SIGCONT)
-        if not self.has_ended:
-            self.process.kill()
-        failed = self.process.wait() != 0
-        os.remove(self.copy)
-        if failed:
+        if self.process.wait() != 0:
             sys.exit("%s failed" % self.copy)
+
+    def clean_up(self):
+        self.process.kill()  # does nothing if it has ended
+        self.process.wait()
+        os.remove(self.copy)
 
 
 def measure(programs, flows):
@@ -94,9 +97,11 @@ def measure(programs, flows):
             for run in running:
                 if len(run.cells) == done:
                     run.resume_for(SLICE_SECONDS)
+        for run in runs:
+            run.finish()
     finally:
         for run in runs:
-            run.end()
+            run.clean_up()
     return [run.cells for run in runs]
 
 
