@@ -183,9 +183,9 @@ inline constexpr FieldGroups kEveryGroup = [] {
     }
     return set;
 }();
-/// Those that are compiled in, and added ones that are not of tables. Whoever looks through groups
-/// looks through these: the row of a table may be gone in the next moment, unless the caller has a
-/// share in the table.
+/// Those that are compiled in, and added ones that are not of tables. Code that
+/// searches all groups for a name or a number searches these: another thread may free the row of a
+/// table at any time, unless the caller has a share in the table.
 ///
 /// @thread  any
 [[nodiscard]] inline FieldGroups lasting_groups() noexcept {

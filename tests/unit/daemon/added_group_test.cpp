@@ -172,7 +172,7 @@ TEST_CASE("Added group: a table and its successor have groups of one name", "[da
     const std::optional<FieldGroupId> next = add_field_group(kNext);
     REQUIRE(next);
     CHECK(*next != first);
-    CHECK(lasting_groups() == kEveryGroup);  // nobody meets the row of a table that goes
+    CHECK(lasting_groups() == kEveryGroup);  // a table's group is not among them
     CHECK_FALSE(find_field_group("table"));
     remove_field_group(first);
     CHECK(field_group(*next).octets == 16);
