@@ -54,6 +54,11 @@ bool is_data_message(MessageView octets) noexcept {
     return true;
 }
 
+void clear_stamp(std::span<std::byte> message) noexcept {
+    put_be32(message.data() + kExportTimeAt, 0);
+    put_be32(message.data() + kSequenceAt, 0);
+}
+
 void MessageNumbering::stamp(std::span<std::byte> message, std::uint32_t records, Timestamp now,
                              Timestamp latest_end) noexcept {
     const std::uint32_t earliest =

@@ -18,6 +18,11 @@ using MessageView = std::span<const std::byte>;
 /// @source  RFC 7011 §3.1, §3.3.2
 [[nodiscard]] bool is_data_message(MessageView octets) noexcept;
 
+/// Clears number and export time in a message's header.
+///
+/// @param message  whole
+void clear_stamp(std::span<std::byte> message) noexcept;
+
 /// Writes number and export time into the headers of one session's messages when they leave: a
 /// message that waits for its collector gets the time at which it is sent, and its number in the
 /// session in which it is sent.

@@ -220,8 +220,16 @@ std::vector<std::byte> FixbufSession::emit_templates() {
     if (fBufEmit(library_->buffer.get(), error.out()) == 0) {
         error.raise();
     }
-    const auto octets = static_cast<std::ptrdiff_t>(fbExporterGetMsgLen(library_->exporter));
-    return {message_.begin(), message_.begin() + octets};
+    const MessageView octets = emitted();
+    return {octets.begin(), octets.end()};
+}
+
+/// The message that libfixbuf emitted last. Its header has the time of that moment and libfixbuf's
+/// count of data records in it: they are cleared, so that equal contents are equal octets.
+MessageView FixbufSession::emitted() noexcept {
+    const auto octets = std::span(message_).first(fbExporterGetMsgLen(library_->exporter));
+    clear_stamp(octets);
+    return octets;
 }
 
 bool FixbufSession::select(std::uint16_t template_id) noexcept {
@@ -278,8 +286,7 @@ FixbufSession::Message FixbufSession::close() noexcept {
         // Into memory of the right size: it cannot fail.
         FixbufError error;
         fBufEmit(library_->buffer.get(), error.out());
-        closed = {.octets = std::span(message_).first(fbExporterGetMsgLen(library_->exporter)),
-                  .records = records_};
+        closed = {.octets = emitted(), .records = records_};
     }
     begin_message();
     return closed;

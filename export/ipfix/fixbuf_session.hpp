@@ -100,6 +100,7 @@ private:
     void add_template(const WireTemplate& made);
     void encode_template(std::uint16_t template_id);
     [[nodiscard]] std::vector<std::byte> emit_templates();
+    [[nodiscard]] MessageView emitted() noexcept;
     bool select(std::uint16_t template_id) noexcept;
     bool write(std::span<std::byte> fields) noexcept;
     void begin_message() noexcept;

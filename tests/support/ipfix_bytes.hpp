@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,12 @@ inline IpfixBytes template_record(std::uint16_t id, const std::vector<Specifier>
         }
     }
     return bytes;
+}
+
+/// Whether export time and sequence number in a message's header are 0.
+inline bool has_no_stamp(std::span<const std::byte> message) {
+    return std::ranges::all_of(message.subspan(4, 8),
+                               [](std::byte octet) { return octet == std::byte{}; });
 }
 
 }  // namespace tributary::test

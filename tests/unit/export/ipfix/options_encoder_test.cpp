@@ -28,6 +28,7 @@ struct Round {
         MessageNumbering numbering;
         const auto hear = [&](std::vector<std::byte> octets, std::uint32_t count) {
             CHECK(octets.size() <= limit);
+            CHECK(has_no_stamp(octets));
             numbering.stamp(octets, count, Timestamp{std::chrono::seconds{1'600'000'000}}, {});
             return decoder.decode(octets);
         };

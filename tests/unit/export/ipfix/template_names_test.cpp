@@ -12,6 +12,7 @@
 #include "export/ipfix/ipfix_format.hpp"
 #include "export/ipfix/template_ids.hpp"
 #include "tests/support/export_harness.hpp"
+#include "tests/support/ipfix_bytes.hpp"
 #include "tests/support/ipfix_decoder.hpp"
 #include "tests/support/ipfix_elements.hpp"
 #include "tests/support/two_layouts.hpp"
@@ -102,6 +103,7 @@ private:
         return collector;
     }
     DecodedMessage hear(OutgoingMessage& message) {
+        CHECK(has_no_stamp(message.octets));
         format_.stamp(message, {.wall = Timestamp{1'600'000'000s}});
         DecodedMessage heard = decoder.decode(message.octets);
         CHECK(message.octets.size() <= kLimit);
