@@ -81,7 +81,8 @@ public:
         return {static_cast<std::uint32_t>(Product{hash} * buckets_.size() >> 64U),
                 static_cast<std::uint16_t>(hash | 1U)};
     }
-    void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
+    /// Into the second-level cache: dozens of packets lie between this and candidate().
+    void prefetch(IndexHome home) const noexcept { prefetch_for_later(&buckets_[home.bucket]); }
 
     /// The first entry with the home's tag, most likely the flow's; or kNoEntry. Buckets behind the
     /// second one are not searched.
