@@ -81,8 +81,16 @@ public:
         return {static_cast<std::uint32_t>(Product{hash} * buckets_.size() >> 64U),
                 static_cast<std::uint16_t>(hash | 1U)};
     }
-    /// Into the second-level cache: dozens of packets lie between this and candidate().
-    void prefetch(IndexHome home) const noexcept { prefetch_for_later(&buckets_[home.bucket]); }
+    void prefetch(IndexHome home) const noexcept { prefetch_to_read(&buckets_[home.bucket]); }
+    /// Whether it exceeds the second-level cache of most processors.
+    [[nodiscard]] bool is_large() const noexcept {
+        constexpr std::size_t kSecondLevelBytes = std::size_t{1} << 20U;
+        return buckets_.size_bytes() > kSecondLevelBytes;
+    }
+    /// prefetch() into the second-level cache.
+    void prefetch_for_later(IndexHome home) const noexcept {
+        tributary::prefetch_for_later(&buckets_[home.bucket]);
+    }
 
     /// The first entry with the home's tag, most likely the flow's; or kNoEntry. Buckets behind the
     /// second one are not searched.

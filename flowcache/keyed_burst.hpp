@@ -51,18 +51,21 @@ enum class BurstFilling : std::uint8_t {
 /// burst after that. It gained 2 % at a million flows and nothing elsewhere: fields of two bursts
 /// crowd the first-level cache, and few flows took 1.05 to 1.1 times as long.
 ///
-/// Buckets and HotEntries come into the second-level cache, and BurstPrefetch fetches each
-/// HotEntry from there. With HotEntries straight in the first-level cache, and requested two groups
-/// behind their buckets instead of five, a packet took 1.1 times as long at a million flows, and
-/// 1.2 times where a tenth of them is replaced each second. With buckets straight in the
-/// first-level cache, a packet took 1.05 times as long at a million flows and 1.1 times at four
-/// million, and a declared table added 1.1 to 1.5 times as much time.
+/// HotEntries come into the second-level cache, and BurstPrefetch fetches each from there. Straight
+/// into the first-level cache, and requested two groups behind their buckets instead of five, a
+/// packet took 1.1 times as long at a million flows, and 1.2 times where a tenth of them is
+/// replaced each second.
 ///
 /// The queue of a declared table fills its burst at once, before the main table's cache accounts
 /// the same packets: the processor loads the table's lines while the input thread does that. So
 /// its second step follows the first one after fewer packets, kAheadAtOnce, in which time the
 /// buckets have come, and most HotEntries are requested before the main table's turn. With both a
 /// declared table added 0.9 times as much time as before, at a million flows.
+///
+/// Buckets of a large index come into the second-level cache. At a million flows and more, uniflows
+/// gained 1.03 to 1.1 times, biflows nothing, and a declared table added 1.1 to 1.5 times as much
+/// time without that. An index that fits the second-level cache is faster with its buckets in the
+/// first one, 1.03 times with 16,384 flows.
 ///
 /// Keys are made a group at a time too, in a loop whose secrets and settings stay in registers:
 /// made packet by packet, between two parsed packets, a key took 1.2 times the instructions.
@@ -174,28 +177,10 @@ private:
     /// Takes all packets through the first step, and all but the last `ahead` through the second.
     /// Never inlined, so that what each packet needs stays in registers.
     [[gnu::noinline]] void advance(std::ptrdiff_t ahead) noexcept {
-        switch (kind_) {
-            case Kind::uniflow:
-                key_until<FlowDirection::uniflow>(end_, masks_.whole());
-                break;
-            case Kind::biflow:
-                key_until<FlowDirection::biflow>(end_, masks_.whole());
-                break;
-            case Kind::masked_uniflow:
-                key_until<FlowDirection::uniflow>(end_, masks_);
-                break;
-            case Kind::masked_biflow:
-                key_until<FlowDirection::biflow>(end_, masks_);
-                break;
-            case Kind::declared_uniflow:
-                key_declared_until<FlowDirection::uniflow>(end_);
-                break;
-            case Kind::declared_biflow:
-                key_declared_until<FlowDirection::biflow>(end_);
-                break;
-            case Kind::in_short_key:
-                key_with_octets_until(end_);
-                break;
+        if (index_.is_large()) {
+            make_keys<true>();
+        } else {
+            make_keys<false>();
         }
         if (end_ - without_candidate_ <= ahead) {
             return;
@@ -207,19 +192,50 @@ private:
         }
     }
 
+    /// The first step. Never inlined, so that advance() is short.
+    ///
+    /// @tparam kForLater  buckets are prefetched into the second-level cache
+    template <bool kForLater>
+    [[gnu::noinline]] void make_keys() noexcept {
+        switch (kind_) {
+            case Kind::uniflow:
+                key_until<kForLater, FlowDirection::uniflow>(end_, masks_.whole());
+                break;
+            case Kind::biflow:
+                key_until<kForLater, FlowDirection::biflow>(end_, masks_.whole());
+                break;
+            case Kind::masked_uniflow:
+                key_until<kForLater, FlowDirection::uniflow>(end_, masks_);
+                break;
+            case Kind::masked_biflow:
+                key_until<kForLater, FlowDirection::biflow>(end_, masks_);
+                break;
+            case Kind::declared_uniflow:
+                key_declared_until<kForLater, FlowDirection::uniflow>(end_);
+                break;
+            case Kind::declared_biflow:
+                key_declared_until<kForLater, FlowDirection::biflow>(end_);
+                break;
+            case Kind::in_short_key:
+                key_with_octets_until<kForLater>(end_);
+                break;
+        }
+    }
+
     // Each step works on copies of what it needs, which no store to a packet can change, so that
     // they stay in registers.
-    template <FlowDirection kDirection, class Masks>
+    template <bool kForLater, FlowDirection kDirection, class Masks>
     [[gnu::always_inline]] void key_until(KeyedPacket* end, Masks masks) noexcept {
         const KeyMatcher matcher = matcher_;
         const FlowIndex index = index_;
         for (KeyedPacket* packet = keyed_; packet != end; ++packet) {
             key_packet(*packet, kDirection, masks);
-            find_home(*packet, matcher, index);
+            find_home<kForLater>(*packet, matcher, index);
         }
         keyed_ = end;
     }
     /// Hashes the key of a packet, and requests the bucket of the hash.
+    template <bool kForLater>
     [[gnu::always_inline]] void find_home(KeyedPacket& packet, const KeyMatcher& matcher,
                                           const FlowIndex& index) const noexcept {
         FlowHash hash = matcher.hash_of_key(packet.key);
@@ -227,14 +243,22 @@ private:
             hash = extended(hash, packet);
         }
         packet.home = index.home(hash);
-        index.prefetch(packet.home);
+        prefetch<kForLater>(packet.home, index);
+    }
+    template <bool kForLater>
+    [[gnu::always_inline]] static void prefetch(IndexHome home, const FlowIndex& index) noexcept {
+        if constexpr (kForLater) {
+            index.prefetch_for_later(home);
+        } else {
+            index.prefetch(home);
+        }
     }
     /// Never inlined, so that the path of other packets is short.
     [[gnu::noinline]] FlowHash extended(FlowHash hash, const KeyedPacket& packet) const noexcept {
         return matcher_.extended(hash, packet);
     }
     /// key_until() of declared keys. Never inlined, so that advance() is short.
-    template <FlowDirection kDirection>
+    template <bool kForLater, FlowDirection kDirection>
     [[gnu::noinline]] void key_declared_until(KeyedPacket* end) noexcept {
         extract_until(end);
         const KeyMatcher matcher = matcher_;
@@ -244,11 +268,12 @@ private:
             key_packet(*packet, kDirection, masks);
             matcher.declared().put_in_key(*packet, masks);
             packet->home = index.home(matcher.declared_hash(*packet));
-            index.prefetch(packet->home);
+            prefetch<kForLater>(packet->home, index);
         }
         keyed_ = end;
     }
     /// key_until() of declared keys whose octets are in the ShortKeys.
+    template <bool kForLater>
     [[gnu::noinline]] void key_with_octets_until(KeyedPacket* end) noexcept {
         extract_until(end);
         // Not copies: the loop has more of them than registers.
@@ -260,7 +285,7 @@ private:
             const ShortKey::Words of_packet =
                 words_of_packet(*packet->fields, packet->packet->ingress_interface);
             packet->key.set_words(place.with_octets(masks.masked(of_packet), packet->extension));
-            find_home(*packet, matcher, index);
+            find_home<kForLater>(*packet, matcher, index);
         }
         keyed_ = end;
     }
