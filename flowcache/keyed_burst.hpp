@@ -86,6 +86,7 @@ public:
           matcher_(matcher),
           masks_(options.key),
           kind_(kind_of(options, matcher)),
+          is_large_(index.is_large()),
           filling_(filling),
           ahead_(filling == BurstFilling::at_once ? kAheadAtOnce : kAhead) {}
 
@@ -175,13 +176,19 @@ private:
     }
 
     /// Takes all packets through the first step, and all but the last `ahead` through the second.
-    /// Never inlined, so that what each packet needs stays in registers.
-    [[gnu::noinline]] void advance(std::ptrdiff_t ahead) noexcept {
-        if (index_.is_large()) {
-            make_keys<true>();
+    void advance(std::ptrdiff_t ahead) noexcept {
+        if (is_large_) {
+            advance<true>(ahead);
         } else {
-            make_keys<false>();
+            advance<false>(ahead);
         }
+    }
+    /// Never inlined, so that what each packet needs stays in registers.
+    ///
+    /// @tparam kForLater  buckets are prefetched into the second-level cache
+    template <bool kForLater>
+    [[gnu::noinline]] void advance(std::ptrdiff_t ahead) noexcept {
+        make_keys<kForLater>();
         if (end_ - without_candidate_ <= ahead) {
             return;
         }
@@ -191,12 +198,8 @@ private:
             find_candidates_until<false>(end_ - ahead);
         }
     }
-
-    /// The first step. Never inlined, so that advance() is short.
-    ///
-    /// @tparam kForLater  buckets are prefetched into the second-level cache
     template <bool kForLater>
-    [[gnu::noinline]] void make_keys() noexcept {
+    [[gnu::always_inline]] void make_keys() noexcept {
         switch (kind_) {
             case Kind::uniflow:
                 key_until<kForLater, FlowDirection::uniflow>(end_, masks_.whole());
@@ -326,6 +329,7 @@ private:
     KeyMatcher matcher_;
     KeyMasks masks_;
     Kind kind_;
+    bool is_large_;  ///< the index
     BurstFilling filling_;
     std::ptrdiff_t ahead_;  ///< packets between the two steps
     // Last, because most tables never touch it.
