@@ -3,15 +3,13 @@
 
     before_after.py DIRECTORY TURNS "FLOWS ..." COMMIT=PROGRAM...     the last one is the present code
 
-Reads machine.txt and instructions.txt (lines of a commit, a tab and a number) in the directory, writes before_after.json
-and before-after.md beside it. Each program checks its own records before it measures. In each turn every program runs once, in a
-process of its own, all of them by turns of a third of a second; a ratio is of two runs of one turn.
+Reads machine.txt and instructions.txt (lines of a commit, a tab and a number) in the directory, writes
+before_after.json and before-after.md beside it. Each program checks its own records before it measures. In each turn
+every program runs once, one after another, in a process of its own; every second turn has the other order.
 """
 import json
 import os
-import select
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -23,10 +21,10 @@ HEAD = """# The plain pipeline, before and after
 %s
 
 Made by `perf/before-after`. One core, IPv4, packets of 64 octets, parser to cache with expiry. %d turns; in each,
-a fresh copy of every commit's program ran once, in a process of its own. The processes of a turn had 0.3 s each, again and
-again, so that all of them lose what other users of the machine take. A run's figure is the least of its %d rounds, because
-these users only add time; the table has the medians of the turns. A ratio is that of the packet rates of two runs
-of one turn, with the least and the greatest. Above 1 the present code is faster.
+every commit's program ran once, one after another, and every second turn had the other order. Each run was a process of
+its own of a fresh copy of the program. A run's figure is the least of its %d rounds of %d million packets (more where
+there are more flows), because other users of the machine only add time. The table has the median of the turns, with the
+quartiles; a ratio is that of the packet rates of two medians. Above 1 the present code is faster.
 
 """
 MEANS = """
@@ -37,100 +35,68 @@ INSTRUCTIONS = """
 Two runs of one program differ too, by where its pages lie. Exact is the number of instructions per packet (callgrind;
 16,384 flows, uniflows, with the making of the packets): %s.
 """
-# On machines with other users a program is faster by a sixth for moments: many short rounds, so that each has some of them.
-ROUNDS = 18
-ROUND_PACKETS = 4000000
-SLICE_SECONDS = 0.3  # one or two rounds
+# A program is up to 4 % faster or slower for as long as it runs, and the whole machine by a sixth for moments: many
+# short runs instead of a few long ones.
+ROUNDS = 5
+ROUND_MILLIONS = 3
 
 
-class Run:
-    """A program that is stopped unless resume_for() lets it run; it writes a line of JSON after each cell."""
-
-    def __init__(self, program, flows):
-        # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
-        self.copy = shutil.copy(program, program + ".copy")
-        command = [self.copy, "--short", "--rounds", str(ROUNDS), "--packets", str(ROUND_PACKETS), "--flows", *flows]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.process.send_signal(signal.SIGSTOP)
-        self.cells, self.has_ended, self.rest = {}, False, b""
-
-    def resume_for(self, seconds):
-        """Also ends when a cell is through."""
-        self.process.send_signal(signal.SIGCONT)
-        readable, _, _ = select.select([self.process.stderr], [], [], seconds)
-        self.process.send_signal(signal.SIGSTOP)
-        if readable:
-            self.read_cells()
-
-    def read_cells(self):
-        data = os.read(self.process.stderr.fileno(), 65536)
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        for line in lines:
-            if not line.startswith(b"{"):
-                sys.exit("%s: %s" % (self.copy, line.decode(errors="replace")))
-            cell = json.loads(line)
-            name = "%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"])
-            self.cells[name] = cell["ns_least"]
-        self.has_ended = not data
-
-    def finish(self):
-        self.process.send_signal(signal.SIGCONT)
-        if self.process.wait() != 0:
-            sys.exit("%s failed" % self.copy)
-
-    def clean_up(self):
-        self.process.kill()  # does nothing if it has ended
-        self.process.wait()
-        os.remove(self.copy)
-
-
-def measure(programs, flows):
-    """The pipeline's nanoseconds per packet by (flows, share of new flows per second, direction), of each program.
-
-    Each in turn runs for a short while, and none begins a cell before all have done the one before: so the time that
-    other users of the machine take away, for seconds or minutes, is taken from all of them.
-    """
-    runs = [Run(program, flows) for program in programs]
+def measure(program, flows):
+    """The pipeline's nanoseconds per packet by "flows/share of new flows per second/direction"."""
+    # A fresh copy: where the kernel has put the pages of a program's file changes its time by up to 4 %.
+    copy = shutil.copy(program, program + ".copy")
+    command = [copy, "--short", "--rounds", str(ROUNDS), "--packets", str(ROUND_MILLIONS * 1000000), "--flows", *flows]
     try:
-        while running := [run for run in runs if not run.has_ended]:
-            done = min(len(run.cells) for run in running)
-            for run in running:
-                if len(run.cells) == done:
-                    run.resume_for(SLICE_SECONDS)
-        for run in runs:
-            run.finish()
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     finally:
-        for run in runs:
-            run.clean_up()
-    return [run.cells for run in runs]
+        os.remove(copy)
+    if run.returncode != 0:
+        sys.exit("%s failed (%d): %s" % (program, run.returncode, run.stderr))
+    cells = [json.loads(line) for line in run.stderr.splitlines()]
+    return {"%d/%g/%s" % (cell["flows"], cell["new_per_second"], cell["direction"]): cell["ns_least"] for cell in cells}
 
 
-def spread(values, form):
-    return ("%s (%s - %s)" % (form, form, form)) % (statistics.median(values), min(values), max(values))
+class Figures:
+    """Nanoseconds per packet by commit and cell, of each turn."""
+
+    def __init__(self, turns):
+        self.turns = turns
+        self.cells = list(next(iter(turns[0].values())))
+
+    def of(self, commit, cell):
+        return [turn[commit][cell] for turn in self.turns]
+
+    def median(self, commit, cell):
+        return statistics.median(self.of(commit, cell))
+
+    def spread(self, commit, cell):
+        figures = self.of(commit, cell)
+        low, median, high = statistics.quantiles(figures, method="inclusive") if len(figures) > 1 else figures * 3
+        return "%.1f (%.1f - %.1f)" % (median, low, high)
+
+    def ratio(self, commit, present, cell):
+        return self.median(commit, cell) / self.median(present, cell)
 
 
-def rows_of(turns, commits):
-    present = commits[-1]
-    for cell in turns[0][present]:
+def rows_of(figures, commits):
+    for cell in figures.cells:
         flows, new, direction = cell.split("/")
         row = ["{:,}".format(int(flows)), "%g %%" % (100 * float(new)), direction]
-        row += [spread([turn[commit][cell] for turn in turns], "%.1f") for commit in commits]
-        row += [spread([turn[commit][cell] / turn[present][cell] for turn in turns], "%.3f") for commit in commits[:-1]]
-        yield row
+        row += [figures.spread(commit, cell) for commit in commits]
+        yield row + ["%.3f" % figures.ratio(commit, commits[-1], cell) for commit in commits[:-1]]
 
 
-def means_of(turns, commits):
-    """A line for each earlier commit and direction: the geometric mean of the cells' ratios, each the median of the turns."""
+def means_of(figures, commits):
+    """A line for each earlier commit and direction: the geometric mean of the cells' ratios."""
     present = commits[-1]
     for commit in commits[:-1]:
         for direction in ("uniflow", "biflow"):
-            cells = [cell for cell in turns[0][present] if cell.endswith("/" + direction)]
-            ratios = [statistics.median(turn[commit][cell] / turn[present][cell] for turn in turns) for cell in cells]
-            yield [direction + "s", "%s / %s" % (present, commit), "%.3f" % statistics.geometric_mean(ratios)]
+            cells = [cell for cell in figures.cells if cell.endswith("/" + direction)]
+            mean = statistics.geometric_mean(figures.ratio(commit, present, cell) for cell in cells)
+            yield [direction + "s", "%s / %s" % (present, commit), "%.3f" % mean]
 
 
-def write_page(directory, turns, commits):
-    """@param turns  nanoseconds by commit and cell, of each"""
+def write_page(directory, figures, commits):
     with open(os.path.join(directory, "instructions.txt")) as lines:
         counts = [line.split() for line in lines][::-1]
     with open(os.path.join(directory, "machine.txt")) as file:
@@ -138,26 +104,25 @@ def write_page(directory, turns, commits):
     header = ["flows", "new per second", "direction"] + ["%s: ns" % commit for commit in commits]
     header += ["%s / %s" % (commits[-1], commit) for commit in commits[:-1]]
     with open(os.path.join(directory, "before-after.md"), "w") as page:
-        page.write(HEAD % (machine, len(turns), ROUNDS))
-        page.write(table(header, list(rows_of(turns, commits))))
+        page.write(HEAD % (machine, len(figures.turns), ROUNDS, ROUND_MILLIONS))
+        page.write(table(header, list(rows_of(figures, commits))))
         page.write(MEANS)
-        page.write(table(["direction", "packet rates", "all cells"], list(means_of(turns, commits))))
+        page.write(table(["direction", "packet rates", "all cells"], list(means_of(figures, commits))))
         page.write(INSTRUCTIONS % ", ".join("%s of %s" % (count, commit) for commit, count in counts))
 
 
 def main(directory, count, flows, *programs):
     commits = [program.split("=", 1)[0] for program in programs]
-    paths = [program.split("=", 1)[1] for program in programs]
+    paths = dict(program.split("=", 1) for program in programs)
     turns = []
     for turn in range(int(count)):
-        order = [(turn + place) % len(commits) for place in range(len(commits))]
-        measured = measure([paths[index] for index in order], flows.split())
-        figures = {commits[index]: cells for index, cells in zip(order, measured)}
-        turns.append(figures)
-        print(json.dumps(figures), file=sys.stderr)  # to follow the progress
+        order = commits if turn % 2 == 0 else commits[::-1]
+        measured = {commit: measure(paths[commit], flows.split()) for commit in order}
+        turns.append(measured)
+        print(json.dumps(measured), file=sys.stderr)  # to follow the progress
     with open(os.path.join(directory, "before_after.json"), "w") as out:
         json.dump(turns, out, indent=1)
-    write_page(directory, turns, commits)
+    write_page(directory, Figures(turns), commits)
 
 
 if __name__ == "__main__":
