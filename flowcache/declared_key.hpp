@@ -162,7 +162,9 @@ private:
                    masks.can_be_paired(packet.fields->protocol)) {
             const Octets other = swapped(octets);
             packet.is_swapped = std::memcmp(other.data(), octets, octets_) < 0;
-            std::memcpy(octets, packet.is_swapped ? other.data() : octets, octets_);
+            if (packet.is_swapped) {
+                std::memcpy(octets, other.data(), octets_);
+            }
         }
     }
     [[nodiscard]] Octets swapped(const std::byte* octets) const noexcept {

@@ -167,9 +167,13 @@ public:
 
     /// At shutdown: ends every record, with the reason of its deadline where that has passed, else
     /// `forced_end`. Call it until it returns true; false: the sink is full and records wait.
+    /// Flows that begin after that end with the next call.
     template <RecordSink<Record> Sink>
     [[nodiscard]] bool end_all(Timestamp now, Sink& sink) noexcept {
-        return end_scan_.end_some(*this, entries_.capacity(), now, sink) && entries_.taken() == 0;
+        if (end_scan_.end_some(*this, entries_.capacity(), now, sink)) {
+            end_scan_ = {};  // flows may begin behind the scan, between two calls
+        }
+        return is_empty();
     }
 
     /// From now on records end by other timeouts. A CacheScan must then schedule_some() to its end;

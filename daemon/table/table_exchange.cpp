@@ -264,7 +264,12 @@ void ExtractInbox::take(Look& look) noexcept {
     PacketView& packet = packets_[count_];
     extract_in(slot).give({slot + sizeof(PacketExtract), gathered_octets_}, packet,
                           fields_[count_]);
-    if (exchange_.spreading().order == SpreadOrder::capture || packet.clock <= latest_ + kTurn) {
+    const bool is_by_number = exchange_.spreading().order == SpreadOrder::capture;
+    if (!is_by_number && packet.clock > latest_ + kTurn) [[unlikely]] {
+        // Its queue's clock may have gone ahead since the round began, as with its first packets.
+        latest_ = std::max(latest_, exchange_.queues().latest_clock());
+    }
+    if (is_by_number || packet.clock <= latest_ + kTurn) {
         clock_ = std::max(clock_, packet.clock);
     }
     packet.clock = clock_;

@@ -109,7 +109,7 @@ public:
     [[nodiscard]] bool have_all_ended() const noexcept;
 
     /// Says the clock of a queue, exact to kClockStep: each step takes the other threads a cache
-    /// miss.
+    /// miss. Live a queue says it before it pushes extracts: an owner that has found them reads it.
     void set_clock(std::size_t queue, Timestamp now) noexcept;
     /// The latest clock of all queues.
     [[nodiscard]] Timestamp latest_clock() const noexcept;
@@ -285,7 +285,8 @@ private:
         std::uint64_t next = 0;   ///< number of the next one, if it is not the last
         std::uint64_t floor = 0;  ///< all that come behind them have this number or a higher one
     };
-    /// A difference of clocks that is none of order, but the host's clock was set back.
+    /// An extract that is so far ahead of all queues' clocks was stamped before the host's clock
+    /// was set back.
     static constexpr std::chrono::seconds kTurn{2};
 
     void fill_by_arrival() noexcept;
@@ -304,7 +305,7 @@ private:
     std::size_t sender_ = 0;   ///< live: whose ring is the next one of this round
     std::size_t left_ = 0;     ///< live: that it may still give
     Timestamp clock_{};
-    Timestamp latest_{};  ///< live: of all queues, at the begin of the round
+    Timestamp latest_{};  ///< live: of all queues, at the beginning of the round or later
     std::size_t count_ = 0;
     std::array<PacketView, kBurstPackets> packets_{};
     std::array<PacketFields, kBurstPackets> fields_{};

@@ -237,6 +237,7 @@ public:
                 queues().send(queue_, burst.next_number);
             }
         } else {
+            queues().set_clock(queue_, burst.now);  // before the extracts: see ExtractInbox::take()
             this->counters.refused_ring_full.add(sender_.push());
             account_round(burst.now);
             if (!had_extracts_) {
@@ -249,6 +250,7 @@ public:
         this->set_ended(false);
         // With TableExchange::is_empty(): who sees that the extracts have left the ring sees this.
         std::atomic_thread_fence(std::memory_order_release);
+        queues().set_clock(queue_, burst.now);
         account_round(burst.now);
         Base::end_some_at(std::max(burst.now, inbox_.clock()));
     }
@@ -300,9 +302,8 @@ private:
         this->counters.refused_ring_full.add(sender_.push());
         sender_.clear();
     }
-    /// Live: one round of the inbox, after the clock was told to the other queues.
+    /// Live: one round of the inbox.
     void account_round(Timestamp now) noexcept {
-        queues().set_clock(queue_, now);
         inbox_.begin_round(now);
         had_extracts_ = account_extracts();
     }

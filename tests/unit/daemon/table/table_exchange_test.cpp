@@ -327,6 +327,32 @@ TEST_CASE("TableExchange: clocks that differ a little cut no record", "[daemon][
     CHECK(core_of(rows[0]).end == kBegin + 990ms);
 }
 
+// As at the start on the path unified-header, where the first packets bring the time.
+TEST_CASE("ExtractInbox: packets keep their time where clocks leap ahead after the round began",
+          "[daemon][unit]") {
+    Spread spread(by_source(), {.queues = 2});
+    const Frame frame = frame_of(7);
+    const std::size_t owner = spread.owner_of(frame);
+    const std::size_t other = 1 - owner;
+    PacketView view = frame.view();
+    view.seen_at = kBegin;
+    view.clock = kBegin;
+    PacketFields fields;
+    REQUIRE(parse_packet(view, {}, fields) == ParseStatus::ok);
+    ExtractSender sender(spread.exchange, other);
+    ExtractInbox inbox(spread.exchange, owner);
+
+    inbox.begin_round(Timestamp{1s});
+    spread.between->set_clock(other, kBegin);
+    sender.add(view, fields, 0);
+    REQUIRE(sender.push() == 0);
+    REQUIRE(inbox.fill() == 1);
+    CHECK(inbox.packet(0).clock == kBegin);
+    CHECK(inbox.packet(0).seen_at == kBegin);
+    CHECK(inbox.clock() == kBegin);
+    inbox.release();
+}
+
 TEST_CASE("TableExchange: the clock goes back when those of all queues have", "[daemon][unit]") {
     Spread spread(by_source(), {.queues = 2});
     const Frame frame = frame_of(7);
@@ -404,6 +430,25 @@ std::vector<RowOctets> rows_of_one_queue(const Captured& captured) {
     return octets_of_rows(queue);
 }
 
+/// Each queue has a thread of its own, which meters in bursts of random sizes, and drains.
+void meter_with_threads(const Captured& captured, std::vector<Packets>& packets,
+                        const Spread& spread, std::uint32_t seed) {
+    std::vector<std::jthread> threads;
+    for (std::size_t queue = 0; queue < packets.size(); ++queue) {
+        threads.emplace_back([&captured, &own = packets[queue], &part = *spread.queues[queue],
+                              seed = static_cast<std::uint32_t>(queue + seed)] {
+            std::mt19937 random(seed);
+            while (own.left() > 0) {
+                const std::size_t most = 1 + random() % kBurstPackets;
+                own.meter(part, most, own.next_clock(most), captured.packets.size());
+            }
+            while (!part.drain(captured.packets.back().clock)) {
+                std::this_thread::yield();
+            }
+        });
+    }
+}
+
 }  // namespace
 
 TEST_CASE("TableExchange: in the order of a capture, whatever the number of queues and slots",
@@ -421,23 +466,7 @@ TEST_CASE("TableExchange: in the order of a capture, whatever the number of queu
                 packets[packet.chance % queues].add(captured.frames[packet.frame], packet.seen_at,
                                                     packet.clock, number);
             }
-            {
-                std::vector<std::jthread> threads;
-                for (std::size_t queue = 0; queue < queues; ++queue) {
-                    threads.emplace_back([&, queue] {
-                        TableQueue& part = *spread.queues[queue];
-                        std::mt19937 random(static_cast<std::uint32_t>(queue + slots));
-                        while (packets[queue].left() > 0) {
-                            const std::size_t most = 1 + random() % kBurstPackets;
-                            packets[queue].meter(part, most, packets[queue].next_clock(most),
-                                                 captured.packets.size());
-                        }
-                        while (!part.drain(captured.packets.back().clock)) {
-                            std::this_thread::yield();
-                        }
-                    });
-                }
-            }
+            meter_with_threads(captured, packets, spread, slots);
             CHECK(octets_of_rows(spread.queues) == expected);
             CHECK(spread.sum(&TableCounters::refused_ring_full) == 0);
             CHECK(spread.accounted() == captured.packets.size());
@@ -558,4 +587,27 @@ TEST_CASE("TableExchange: what comes to a queue that has ended is counted", "[da
     CHECK(spread.sum(&TableCounters::refused_owner_ended) == kSlots - 1);
     CHECK(spread.sum(&TableCounters::refused_ring_full) == 40 - (kSlots - 1));
     CHECK(octets_of_rows(spread.queues).size() == 20);
+}
+
+TEST_CASE("TableExchange: flows that begin after an abandoned queue was drained end too",
+          "[daemon][unit]") {
+    Spread spread(by_source(), {.queues = 2});
+    std::vector<Frame> frames;
+    for (std::uint32_t host = 0; frames.size() < 30; ++host) {
+        const Frame frame = frame_of(host);
+        if (spread.owner_of(frame) == 1) {
+            frames.push_back(frame);
+        }
+    }
+    Packets packets;
+    for (const Frame& frame : frames) {
+        packets.add(frame, kBegin, kBegin);
+    }
+    packets.meter(*spread.queues[0], 20, kBegin);
+    spread.between->abandon();
+    CHECK(spread.queues[1]->drain(kBegin));
+    packets.meter(*spread.queues[0], 10, kBegin);
+    CHECK(spread.queues[1]->drain(kBegin));  // called again while the main cache drains
+    CHECK(spread.queues[1]->counters.cache.packets.read() == 30);
+    CHECK(octets_of_rows(spread.queues).size() == 30);
 }
