@@ -18,7 +18,7 @@ namespace tributary {
 /// @thread  any; pure
 void complete_triggers(Config& config);
 
-/// Checks names and tables; what `when` names is checked by who has its language.
+/// Checks names and tables; what `when` names is checked where its language is known.
 ///
 /// @param root    the configuration's text, for the places in messages
 /// @param faults  receives a line for each

@@ -33,7 +33,7 @@ namespace tributary {
 //           | pools of groups with hooks | masks of FlowHolders |
 //   packet  hash -> bucket (a cache line) -> entry -> HotEntry (a cache line; IPv6: and addresses)
 //   clock   walk over the due times -> HotEntry of each due flow -> record -> sink
-//   end     record -> sink, and to those who hold the flow -> end of the flow, to them -> free
+//   end     record -> sink, and to the flow's holders -> end of the flow, to them -> free
 //
 // A burst goes through in three stages, so that cache misses overlap. While the input path still
 // parses, KeyedBurst hashes and prefetches the bucket; then it finds a candidate for the entry and
@@ -250,7 +250,8 @@ public:
     [[nodiscard]] std::optional<HolderId> add_holder(FlowHolder& holder) noexcept {
         return holders_.add(holder);
     }
-    /// Lets go all flows of a holder, which gets no further notice, and whose id names nobody.
+    /// Lets go all flows of a holder, which gets no further notice; its id names no holder any
+    /// more.
     void remove_holder(HolderId id) noexcept { holders_.remove(id, entries_.used()); }
     /// From now on the holder gets the notices of this flow. A flow that it holds, it still holds.
     ///
@@ -468,7 +469,7 @@ private:
             entries_.append_waiting(entry);
         }
     }
-    /// A flow has ended: it is no packet's of this burst, and nobody's, any more. Never inlined, so
+    /// A flow has ended: no packet of this burst and no holder has it any more. Never inlined, so
     /// that an end without holders is short.
     ///
     /// @param flow  its stale handle

@@ -54,9 +54,9 @@ public:
     /// @param record  as it is exported: FlowRecord of the cache's size; valid within the call
     virtual void record_ended(FlowHandle flow, FlowEndReason reason,
                               std::span<const std::byte> record) noexcept = 0;
-    /// The flow has ended, and its entry is about to be free: the handle is stale, and nobody holds
-    /// the flow any more. The flow may have had no record that ended with it: it was between two
-    /// records.
+    /// The flow has ended, and its entry is about to be free: the handle is stale, and no holder
+    /// has the flow any more. The flow may have had no record that ended with it: it was between
+    /// two records.
     ///
     /// @param flow  as it was held, with `is_swapped` false
     virtual void flow_ended(FlowHandle flow, FlowEndReason reason) noexcept = 0;
@@ -152,7 +152,7 @@ public:
 
     /// Whether some holder is in the middle of a notice.
     [[nodiscard]] bool is_in_notice() const noexcept { return is_in_notice_; }
-    /// This and the next two are never inlined, so that the end of a flow that nobody holds is
+    /// This and the next two are never inlined, so that the end of a flow without holders is
     /// short.
     [[gnu::noinline]] void tell_record_ends(FlowHandle flow, FlowEndReason reason,
                                             std::span<std::byte> record) noexcept {

@@ -21,8 +21,8 @@ namespace tributary {
 /// @cost    a virtual call, and what the cache's function costs
 class RunningFlows {
 public:
-    /// Most holders at a time. A cache has ids for twice as many, so that those who come with a
-    /// reload find some while the flows of those before are let go.
+    /// Most holders at a time. A cache has ids for twice as many, so that new holders
+    /// of a reload find some while the flows of the former ones are let go.
     static constexpr std::size_t kMostHolders = FlowHolders::kMost / 2;
 
     RunningFlows() = default;
@@ -55,7 +55,7 @@ public:
     /// From now on the holder may hold flows. A stage that needs flows may add one holder, which
     /// stays until the stage is detached.
     ///
-    /// @return  nothing: each of those who may add a holder has done so
+    /// @return  nothing: each stage that may add a holder has done so
     [[nodiscard]] virtual std::optional<HolderId> add_holder(FlowHolder& holder) noexcept = 0;
     /// @return  false: the flow has ended, or there is no such holder
     [[nodiscard]] virtual bool hold(FlowHandle flow, HolderId id) noexcept = 0;

@@ -41,7 +41,7 @@ namespace tributary {
 /// So the octets of kBatches batches lie in the last kBatches pieces, which CaptureStream keeps.
 ///
 /// @thread  any; a worker's calls are its own
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members lie by who uses them
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members lie by their threads
 class ParsedCapture {
 public:
     static constexpr std::size_t kBatches = CaptureStream::kPieces;

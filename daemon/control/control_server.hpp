@@ -25,7 +25,7 @@ namespace tributary {
 struct ControlPlace {
     std::string path;                    ///< of the socket; its directory is made if needed
     std::string key = "control.socket";  ///< of the configuration, for messages
-    mode_t mode = 0660;                  ///< of the socket: who may send commands
+    mode_t mode = 0660;                  ///< of the socket: which users may send commands
     std::optional<gid_t> group{};        ///< of the socket; nothing: the process's own
     std::string thread = "control";      ///< the name of its thread
 };

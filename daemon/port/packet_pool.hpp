@@ -47,7 +47,7 @@ struct PoolSize {
 [[nodiscard]] PoolSize plan_head_pool(const InputOptions& input, const NumaNode& node);
 
 /// A DPDK mempool of packet buffers. Its ports must be closed before it is destroyed. Its memory is
-/// freed when those who share it are gone too.
+/// freed when all its shares are gone too.
 class PacketPool {
 public:
     /// @param name  unique among the pools of one NUMA node; at most 16 characters

@@ -41,7 +41,7 @@ struct KeptMetadata {
 ///     block    entry, entry, ..                        whole entries alone
 ///     entry    4 words of metadata, then the packet's octets, padded with zeros to whole words
 ///     mark     of each block: number of its first packet, its times, its octets in use
-///     flows    of each block: a bit for each flow hash, so that who looks for one flow passes over
+///     flows    of each block: a bit for each flow hash, so that a search for one flow passes over
 ///              blocks without it
 ///
 /// How a reader knows that what it copied is whole: the writer raises `begun` before it writes into
@@ -127,7 +127,7 @@ public:
         // Release, for the acquire in published(): entries and marks before it are whole.
         published_.store(block_ * kBlockOctets + offset_, std::memory_order_release);
         numbered_.store(number_, std::memory_order_relaxed);
-        // Behind the packets, and released: who reads this clock, then sees them.
+        // Behind the packets, and released: a reader of this clock then sees them.
         clock_.store(clock.time_since_epoch().count(), std::memory_order_release);
     }
 

@@ -30,7 +30,7 @@ struct RecordedPacket {
 };
 
 /// Follows one ring from a time on, in the order in which packets were kept. It copies as much as
-/// there is of one block at a time, and so delays nobody.
+/// there is of one block at a time, and so delays no other thread.
 ///
 /// @thread  one at a time, any
 class RingReader {

@@ -248,7 +248,7 @@ public:
     }
     void end_some(const FrameBurst& burst) noexcept override {
         this->set_ended(false);
-        // With TableExchange::is_empty(): who sees that the extracts have left the ring sees this.
+        // With TableExchange::is_empty(): a thread that sees the ring empty sees this.
         std::atomic_thread_fence(std::memory_order_release);
         queues().set_clock(queue_, burst.now);
         account_round(burst.now);

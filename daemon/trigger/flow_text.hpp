@@ -13,7 +13,7 @@ namespace tributary {
 
 /// What a file's comment says of why it was written, by name.
 ///
-/// @param table  nullptr: somebody has asked for it
+/// @param table  nullptr: fired by hand
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> remarks_of(
     const TriggerEvent& event, const TriggerOptions& options, const WatchedTable* table);
 

@@ -21,7 +21,7 @@
 
 namespace tributary {
 
-/// What somebody asks a trigger for.
+/// What `tributary trigger` asks a trigger for.
 struct AskedDump {
     std::string filter{};                            ///< in pcap syntax; empty: all packets
     std::optional<std::chrono::nanoseconds> last{};  ///< nothing: `before` of the trigger
@@ -76,7 +76,7 @@ private:
     /// A file that is to be written.
     struct Job {
         TriggerEvent event{};
-        std::shared_ptr<const WatchedTable> table{};  ///< nullptr: somebody has asked
+        std::shared_ptr<const WatchedTable> table{};  ///< nullptr: fired by hand
         AskedDump asked{};
     };
     struct Running {

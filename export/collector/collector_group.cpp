@@ -58,7 +58,8 @@ void CollectorGroup::retire_some(ExportTime now) {
         if (is_stranded && session(active_).is_up()) {
             rescue(*member.session, now);
         }
-        // If the collector still has this account, its old session waits for it and sends first.
+        // If the collector still has this account, its old session is given time to send. Its
+        // successor does not wait for that.
         const bool is_patient = !is_finishing_ && has_account(member.account);
         if (is_patient ? member.session->flush(now) : end_member(member, true, now)) {
             member.session->close();

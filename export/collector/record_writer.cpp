@@ -46,7 +46,7 @@ private:
     std::size_t delivered_{};
 };
 
-/// For one reader, who is told of the flows of one table alone.
+/// For one reader, which is told of the flows of one table alone.
 ExportOptions for_one_reader(ExportOptions options, const std::string& table) {
     options.mode = ExportMode::copy;
     options.options_interval = {};

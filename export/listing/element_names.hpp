@@ -20,7 +20,7 @@ namespace tributary {
 
 /// The registered elements: those of libfixbuf, tributary's own under their default number, and
 /// ntop's and CERT's that tributary writes. Elements of declared tables are tributary's own here as
-/// far as it was given their groups; who reads IPFIX knows them by their descriptions (RFC 5610).
+/// far as it was given their groups; a reader of IPFIX knows them by their descriptions (RFC 5610).
 /// @thread  any; it does not change
 class ElementRegistry {
 public:

@@ -33,7 +33,7 @@ struct RecordPlace {
     friend auto operator<=>(const RecordPlace&, const RecordPlace&) = default;
 };
 
-/// Shows the records of one table as one who reads them from an IPFIX file sees them, so that a
+/// Shows the records of one table as a reader of an IPFIX file sees them, so that a
 /// FlowFilter has the same verdict on a record before it is exported as behind that.
 ///
 /// @thread  one

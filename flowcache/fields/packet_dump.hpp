@@ -9,8 +9,8 @@
 
 namespace tributary {
 
-/// Group `packet-dump`: which file has packets of the flow. No packet adds to it; who had the file
-/// written puts its number into the record when that ends (FlowHolder::record_ends()).
+/// Group `packet-dump`: which file has packets of the flow. No packet adds to it; the holder that
+/// had the file written puts its number into the record when that ends (FlowHolder::record_ends()).
 struct PacketDumpGroup {
     std::uint32_t file_number{};  ///< 0: none
     std::array<std::uint8_t, 4> padding{};

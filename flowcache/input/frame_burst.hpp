@@ -18,7 +18,7 @@ class FrameOwner;
 struct FrameBurst {
     std::span<const PacketView> frames;  ///< all that came; at most kBurstPackets
     Timestamp now;  ///< the source's clock after these frames; it moves on also without frames
-    FrameOwner* owner = nullptr;  ///< nullptr: nobody knows more of them, and none can be kept
+    FrameOwner* owner = nullptr;  ///< nullptr: no frame can be kept
 
     PacketMask filtered{};     ///< the input's filter left them out
     PacketMask not_sampled{};  ///< ignored, because the sampler did not take them

@@ -106,7 +106,7 @@ private:
         // Release, for the acquire in try_keep(); acquire, so that the last one sees what the
         // others have done.
         if (holders_.fetch_sub(part, std::memory_order_acq_rel) == part) {
-            delete this;  // NOLINT(cppcoreguidelines-owning-memory): nobody else holds it
+            delete this;  // NOLINT(cppcoreguidelines-owning-memory): the last share
         }
     }
 

@@ -25,8 +25,8 @@ enum class KeyExtension : std::uint8_t {
 /// The key of a table of flows: which fields of FlowKey it has, with which masks, and an extension.
 /// A field, or a part of an address, that is not in the key is 0 in the FlowKey of records; an IP
 /// version that is not in it is 4. KeyMasks is what a cache makes of it. Templates have the leading
-/// bits as a prefix (elements 44, 45, 169, 170), and say nothing of their number: who exports such
-/// a key adds elements 9, 13, 29 and 30.
+/// bits as a prefix (elements 44, 45, 169, 170), and say nothing of their number: an exporter
+/// of such a key adds elements 9, 13, 29 and 30.
 struct KeyDescriptor {
     AddressPrefix source{};
     AddressPrefix destination{};

@@ -185,7 +185,7 @@ PacketMask CompiledTable::begin_words(const KeyPart& part, std::span<const Packe
     });
 }
 
-/// Writes whole words, since who loads a word that spans narrower stores waits for them.
+/// Writes whole words, since a load of a word that spans narrower stores waits for them.
 ///
 /// @param to  of the first key, where the number is 0
 /// @return    as FieldReader::numbers()
