@@ -21,8 +21,8 @@ namespace tributary {
 /// @cost    a virtual call, and what the cache's function costs
 class RunningFlows {
 public:
-    /// Most holders at a time. A cache has ids for twice as many, so that new holders
-    /// of a reload find some while the flows of the former ones are let go.
+    /// Most holders at a time. A cache has ids for twice as many, so that new holders of a
+    /// reload find some while the flows of the former ones are let go.
     static constexpr std::size_t kMostHolders = FlowHolders::kMost / 2;
 
     RunningFlows() = default;

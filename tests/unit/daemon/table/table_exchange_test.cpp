@@ -137,6 +137,26 @@ struct Spread {
     std::vector<std::unique_ptr<TableQueue>> queues;
 };
 
+/// Frames of different keys that one queue owns.
+std::vector<Frame> frames_of_queue(const Spread& spread, std::size_t owner, std::size_t count) {
+    std::vector<Frame> frames;
+    for (std::uint32_t host = 0; frames.size() < count; ++host) {
+        const Frame frame = frame_of(host);
+        if (spread.owner_of(frame) == owner) {
+            frames.push_back(frame);
+        }
+    }
+    return frames;
+}
+/// @param frames  outlive the packets
+Packets packets_at_begin(const std::vector<Frame>& frames) {
+    Packets packets;
+    for (const Frame& frame : frames) {
+        packets.add(frame, kBegin, kBegin);
+    }
+    return packets;
+}
+
 using RowOctets = std::vector<std::byte>;
 
 void add_rows(RecordSource& source, std::vector<RowOctets>& rows) {
@@ -267,16 +287,8 @@ TEST_CASE("TableExchange: what full rings refuse is counted exactly", "[daemon][
 TEST_CASE("TableExchange: a silent queue accounts what others send it", "[daemon][unit]") {
     constexpr std::uint32_t kSlots = 32;
     Spread spread(by_source(), {.queues = 2, .slots = kSlots});
-    std::vector<Frame> frames;
-    std::vector<Frame> own;
-    for (std::uint32_t host = 0; frames.size() < 3 * kSlots; ++host) {
-        const Frame frame = frame_of(host);
-        (spread.owner_of(frame) == 1 ? frames : own).push_back(frame);
-    }
-    Packets packets;
-    for (const Frame& frame : frames) {
-        packets.add(frame, kBegin, kBegin);
-    }
+    const std::vector<Frame> frames = frames_of_queue(spread, 1, 3UL * kSlots);
+    Packets packets = packets_at_begin(frames);
     CHECK_FALSE(spread.queues[1]->has_work());
     packets.meter(*spread.queues[0], 20, kBegin);
     CHECK(spread.exchange.inbox(1).records == 20);
@@ -562,17 +574,8 @@ TEST_CASE("TableExchange: abandoned, it waits for no queue", "[daemon][unit]") {
 TEST_CASE("TableExchange: what comes to a queue that has ended is counted", "[daemon][unit]") {
     constexpr std::uint32_t kSlots = 32;
     Spread spread(by_source(), {.queues = 2, .slots = kSlots});
-    std::vector<Frame> frames;
-    for (std::uint32_t host = 0; frames.size() < 60; ++host) {
-        const Frame frame = frame_of(host);
-        if (spread.owner_of(frame) == 1) {
-            frames.push_back(frame);
-        }
-    }
-    Packets packets;
-    for (const Frame& frame : frames) {
-        packets.add(frame, kBegin, kBegin);
-    }
+    const std::vector<Frame> frames = frames_of_queue(spread, 1, 60);
+    Packets packets = packets_at_begin(frames);
     packets.meter(*spread.queues[0], 20, kBegin);
     spread.between->abandon();
     CHECK(spread.queues[1]->drain(kBegin));  // with the 20 that had come
@@ -592,17 +595,8 @@ TEST_CASE("TableExchange: what comes to a queue that has ended is counted", "[da
 TEST_CASE("TableExchange: flows that begin after an abandoned queue was drained end too",
           "[daemon][unit]") {
     Spread spread(by_source(), {.queues = 2});
-    std::vector<Frame> frames;
-    for (std::uint32_t host = 0; frames.size() < 30; ++host) {
-        const Frame frame = frame_of(host);
-        if (spread.owner_of(frame) == 1) {
-            frames.push_back(frame);
-        }
-    }
-    Packets packets;
-    for (const Frame& frame : frames) {
-        packets.add(frame, kBegin, kBegin);
-    }
+    const std::vector<Frame> frames = frames_of_queue(spread, 1, 30);
+    Packets packets = packets_at_begin(frames);
     packets.meter(*spread.queues[0], 20, kBegin);
     spread.between->abandon();
     CHECK(spread.queues[1]->drain(kBegin));
