@@ -2,6 +2,7 @@
 #include "conf/config_warnings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -207,12 +208,27 @@ void warn_of_idle_properties(const KafkaOptions& kafka, const std::string& prope
                      because.c_str(), warnings);
 }
 
+/// Warns of properties about what librdkafka would log or measure: the probe logs its errors alone.
+void warn_of_unread_properties(const KafkaOptions& kafka, const std::string& properties,
+                               Warnings& warnings) {
+    static constexpr std::array kOfLog{"debug", "log_level", "log.thread.name",
+                                       "log.connection.close"};
+    for (const char* const property : kOfLog) {
+        warn_of_idle_key(kafka.properties.contains(property), properties + "." + property,
+                         "the probe reads no log lines of librdkafka", warnings);
+    }
+    warn_of_idle_key(kafka.properties.contains("statistics.interval.ms"),
+                     properties + ".statistics.interval.ms",
+                     "the probe reads no statistics of librdkafka", warnings);
+}
+
 void warn_of_collectors(const Config& config, Warnings& warnings) {
     const std::vector<CollectorOptions>& collectors = config.export_.collectors;
     for (std::size_t i = 0; i < collectors.size(); ++i) {
         const std::string section = "export.collectors." + std::to_string(i);
         warn_of_idle_format_keys(collectors[i], section, warnings);
         warn_of_idle_properties(collectors[i].kafka, section + ".properties", warnings);
+        warn_of_unread_properties(collectors[i].kafka, section + ".properties", warnings);
         warn_of_weak_delivery(collectors[i].kafka, section + ".properties", warnings);
         warn_of_one_version(collectors[i].kafka.key_field, section + ".key", warnings);
     }

@@ -140,6 +140,17 @@ TEST_CASE("warnings_about: keys that a format or protocol has no place for are w
     CHECK(of(topic + ", properties: {sasl.mechanism: PLAIN, ssl.ca.location: f, security.protocol: "
                      "SASL_SSL}")
               .empty());
+    for (const std::string property :
+         {"debug", "log_level", "log.thread.name", "log.connection.close"}) {
+        const std::string value = property == "debug"       ? "all"
+                                  : property == "log_level" ? "7"
+                                                            : "true";
+        CHECK(of(topic + ", properties: {" + property + ": '" + value + "'}") ==
+              idle(key + "properties." + property, "the probe reads no log lines of librdkafka"));
+    }
+    CHECK(of(topic + ", properties: {statistics.interval.ms: '1000'}") ==
+          idle(key + "properties.statistics.interval.ms",
+               "the probe reads no statistics of librdkafka"));
 }
 
 TEST_CASE("warnings_about: keys without effect are warned of", "[conf][unit]") {
