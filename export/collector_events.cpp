@@ -38,7 +38,8 @@ std::string_view phrase_of(CollectorEventKind kind) {
         "connected, but takes nothing; messages wait",
         "the spool's disk takes records again",
         "the kernel cannot send several messages as one, so each leaves alone, which takes more of "
-        "the CPU"};
+        "the CPU",
+        "ready again"};
     return kPhrases.at(static_cast<std::size_t>(kind));
 }
 
@@ -51,9 +52,9 @@ bool is_always_logged(CollectorEventKind kind) {
 /// Whether each such event is a change, because its opposite lies before it.
 bool is_change(CollectorEventKind kind) {
     using enum CollectorEventKind;
-    return kind == connected || kind == connection_lost || kind == takes_over ||
-           kind == none_reached || kind == spool_used || kind == spool_emptied ||
-           kind == spool_works || kind == spool_found;
+    return kind == connected || kind == reached_again || kind == connection_lost ||
+           kind == takes_over || kind == none_reached || kind == spool_used ||
+           kind == spool_emptied || kind == spool_works || kind == spool_found;
 }
 
 /// Whether the details of such events differ although the failure is the same: each names its file.
@@ -67,6 +68,7 @@ std::span<const CollectorEventKind> ended_by(CollectorEventKind kind) {
     static constexpr std::array kByDisk{spool_failed};
     switch (kind) {
         case connected:
+        case reached_again:
             return kByConnection;
         case spool_used:
         case spool_emptied:
@@ -250,6 +252,9 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             counters_.reconnects.add(was_connected_ ? 1 : 0);
             was_connected_ = true;
             return;
+        case CollectorEventKind::reached_again:
+            counters_.connected.set(1);
+            return;
         case CollectorEventKind::refused:
             counters_.refused.add();
             counters_.connected.set(0);
@@ -270,6 +275,7 @@ void CollectorEvents::count(CollectorEventKind kind) noexcept {
             counters_.failed.set(1);
             counters_.connected.set(0);
             break;
+        case CollectorEventKind::connect_failed:
         case CollectorEventKind::connection_lost:
             counters_.connected.set(0);
             break;

@@ -17,7 +17,8 @@ namespace tributary {
 
 enum class CollectorEventKind : std::uint8_t {
     connected,          ///< messages can be sent
-    connect_failed,     ///< TCP: no connection; Kafka: no broker, or no topic. Tried again
+    connect_failed,     ///< TCP: no connection; Kafka: no broker, or no topic. Tried again. Kafka:
+                        ///< also within a session, which goes on
     connection_lost,    ///< TCP; Kafka: a record was not delivered
     name_unknown,       ///< the host's name was not resolved
     refused,            ///< UDP: no process listens there
@@ -41,14 +42,16 @@ enum class CollectorEventKind : std::uint8_t {
     stalled,            ///< TCP: the collector took nothing for Transport::kStall
     spool_works,        ///< the disk takes records again
     sent_singly,        ///< UDP: the kernel cannot send several messages as one
+    reached_again,      ///< Kafka: within a session, messages can be sent again
 };
-inline constexpr std::size_t kCollectorEventCount = 25;
+inline constexpr std::size_t kCollectorEventCount = 26;
 
 /// Whether the event needs no action.
 [[nodiscard]] constexpr bool is_good_news(CollectorEventKind kind) noexcept {
     using enum CollectorEventKind;
     return kind == connected || kind == takes_over || kind == spool_emptied ||
-           kind == former_file || kind == spool_found || kind == spool_works || kind == sent_singly;
+           kind == former_file || kind == spool_found || kind == spool_works ||
+           kind == sent_singly || kind == reached_again;
 }
 
 /// The words of an event in its log line.

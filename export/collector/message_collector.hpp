@@ -109,7 +109,7 @@ public:
     void end_and_hand_back(const RecordBatchHandler& taker, ExportTime now) override;
     void close() override;
     void show_state() noexcept override {
-        account_.connected.set(has_session() ? 1 : 0);
+        account_.connected.set(is_up() ? 1 : 0);
         show_gauges();
     }
 

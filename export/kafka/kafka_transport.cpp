@@ -170,8 +170,8 @@ void KafkaTransport::report_absence(std::chrono::nanoseconds now) noexcept {
         events_.report(CollectorEventKind::connect_failed, now,
                        cause.empty() ? kNoAnswer : std::string_view(cause));
     }
-    if (is_open_ && is_there && !was_there_) {
-        events_.report(CollectorEventKind::connected, now, {});
+    if (is_open_ && !draining_ && is_there && !was_there_) {
+        events_.report(CollectorEventKind::reached_again, now, {});
     }
     was_there_ = is_there;
 }

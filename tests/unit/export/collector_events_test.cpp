@@ -206,6 +206,23 @@ TEST_CASE(
     CHECK(told.take() == Lines{line, line});
 }
 
+TEST_CASE("CollectorEvents: brokers that are away within a session are no lost connection",
+          "[export][unit]") {
+    Told told;
+    told.tell(CollectorEventKind::connected, 0);
+    told.tell(CollectorEventKind::connect_failed, 1, "refused");
+    CHECK(told.counters.connected.read() == 0);
+    told.tell(CollectorEventKind::reached_again, 2);
+    CHECK(told.counters.connected.read() == 1);
+    told.tell(CollectorEventKind::connect_failed, 3, "refused");  // it had ended: no repetition
+    told.tell(CollectorEventKind::reached_again, 4);
+    CHECK(told.take() == Lines{"ready", "no connection (refused)", "ready again",
+                               "no connection (refused)", "ready again"});
+    CHECK(told.counters.reconnects.read() == 0);
+    CHECK(told.counters.errors.read() == 2);
+    CHECK(is_good_news(CollectorEventKind::reached_again));
+}
+
 TEST_CASE("describe: a collector's name in logs", "[export][unit]") {
     CollectorOptions collector;
     collector.host = "flows.example";

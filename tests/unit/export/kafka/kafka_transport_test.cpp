@@ -185,6 +185,36 @@ TEST_CASE("KafkaTransport: a session begins without any record, when a broker ha
     CHECK(numbers_in(kafka) == numbers(10));
 }
 
+TEST_CASE(
+    "KafkaTransport: a session goes on without brokers, and is not connected until one is back",
+    "[export][unit]") {
+    KafkaMock kafka(kPartitions);
+    Run run(kafka.collector());
+    deliver(run, message_of(0, 10));
+    CHECK(run.counters.connected.read() == 1);
+    const auto told = [&run](CollectorEventKind kind) {
+        return wait_until([&] {
+            run.turn();
+            return std::ranges::count(run.kinds, kind) > 0;
+        });
+    };
+
+    kafka.set_down();
+    REQUIRE(told(CollectorEventKind::connect_failed));
+    CHECK(run.counters.connected.read() == 0);
+    CHECK_FALSE(run.transport.is_proven());
+    CHECK(run.transport.session() == 1);
+
+    kafka.set_up();
+    REQUIRE(told(CollectorEventKind::reached_again));
+    CHECK(run.counters.connected.read() == 1);
+    CHECK(run.transport.session() == 1);
+    CHECK(run.counters.reconnects.read() == 0);
+    CHECK(std::ranges::count(run.kinds, CollectorEventKind::connected) == 1);
+    deliver(run, message_of(10, 10));
+    CHECK(numbers_in(kafka) == numbers(20));
+}
+
 TEST_CASE("KafkaTransport: without the topic there is no session", "[export][unit]") {
     KafkaMock kafka(kPartitions);
     CollectorOptions options = kafka.collector();
