@@ -31,7 +31,7 @@ struct RecordEntry {
 struct SpoolPlace {
     std::uint64_t file{};  ///< its number
     std::uint64_t at{};    ///< octets from its beginning
-    bool is_shared{};      ///< messages before this one have records of the same frame
+    bool has_more{};       ///< the frame there also has records that are not in this message
 };
 
 /// Flow records of one layout that are on their way together.

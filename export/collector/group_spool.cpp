@@ -144,6 +144,41 @@ bool GroupSpool::copy(RecordBatch& batch, ExportTime now) {
     return is_copied;
 }
 
+/// The index of a batch of several messages; if it is none, the number of these batches.
+std::size_t GroupSpool::find_shared(const SpoolPlace& place) const noexcept {
+    const auto found = std::ranges::find_if(shared_, [&place](const SharedBatch& each) {
+        return each.place.file == place.file && each.place.at == place.at;
+    });
+    return static_cast<std::size_t>(found - shared_.begin());
+}
+
+std::optional<SpoolPlace> GroupSpool::share(const SpoolPlace& place) noexcept {
+    const std::size_t index = find_shared(place);
+    if (index == shared_.size()) {
+        try {
+            shared_.push_back({.place = place});
+        } catch (const std::bad_alloc&) {
+            return std::nullopt;
+        }
+    }
+    ++shared_[index].others;
+    SpoolPlace of_message = place;
+    of_message.has_more = true;
+    return of_message;
+}
+
+void GroupSpool::release(RecordBatch& batch) noexcept {
+    const std::size_t index = batch.place ? find_shared(*batch.place) : shared_.size();
+    if (index == shared_.size()) {
+        spool_queue_.release(batch);
+        return;
+    }
+    batch.place.reset();
+    if (--shared_[index].others == 0) {
+        shared_.erase(shared_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+}
+
 std::size_t GroupSpool::send_to(Collector& collector, ExportTime now) {
     if (!holds_on_disk()) {
         const Kind* const next = next_batch();
@@ -222,7 +257,7 @@ void GroupSpool::take_back(RecordBatch& batch, ExportTime now) {
     taken.data_records = static_cast<std::uint32_t>(taken.entries.size());
     swap_records(taken);
     const bool is_kept =
-        taken.place && !taken.place->is_shared && spool_queue_.is_kept(*taken.place);
+        taken.place && !taken.place->has_more && spool_queue_.is_kept(*taken.place);
     if (!is_kept || !keep(taken)) {
         store_again(taken, now);
     }
@@ -240,8 +275,8 @@ bool GroupSpool::keep(OutgoingMessage& batch) {
     return true;
 }
 
-/// A place shared with messages that have arrived is not kept: the next process would send these
-/// once more.
+/// A place with more records than these is not kept: the next process would send the others once
+/// more.
 void GroupSpool::store_again(OutgoingMessage& batch, ExportTime now) {
     RecordBatch former;
     former.place = std::exchange(batch.place, std::nullopt);

@@ -30,9 +30,10 @@ namespace tributary {
 ///     add() -> batch --write()--> SpoolQueue --send_to()--> a collector
 ///                 `--------------------------------------^    where nothing older is on the disk
 ///
-/// A batch stays on the disk until the last message with a record of it has arrived, is lost, or
-/// was copied. When the first batch goes to the disk, records that wait in a collector's memory are
-/// copied there too.
+/// A batch stays on the disk until the last message with a record of it is settled: it has arrived,
+/// is lost, or was copied. So a process that is killed loses no record of a batch, though those
+/// that had arrived come again. When the first batch goes to the disk, records that wait in a
+/// collector's memory are copied there too.
 /// @thread  the export thread
 class GroupSpool {
     /// The records of one layout.
@@ -68,8 +69,13 @@ public:
     ///
     /// @return  false: the disk refuses it
     [[nodiscard]] bool copy(RecordBatch& batch, ExportTime now);
+    /// A collector makes one more message of a batch: until release() was called for it, too, the
+    /// batch stays on the disk.
+    ///
+    /// @return  the message's place; nothing: there is no memory to note that
+    [[nodiscard]] std::optional<SpoolPlace> share(const SpoolPlace& place) noexcept;
     /// The outcome of a collector's records is known: gives up their place.
-    void release(RecordBatch& batch) noexcept { spool_queue_.release(batch); }
+    void release(RecordBatch& batch) noexcept;
 
     /// Does all that is due by time, except write().
     void advance(ExportTime now) {
@@ -130,6 +136,7 @@ private:
     void hand_over(const RecordBatch& batch, Collector& collector, ExportTime now);
     [[nodiscard]] bool keep(OutgoingMessage& batch);
     void store_again(OutgoingMessage& batch, ExportTime now);
+    [[nodiscard]] std::size_t find_shared(const SpoolPlace& place) const noexcept;
 
     std::chrono::nanoseconds flush_interval_;
     RecordAccounting& accounting_;
@@ -137,6 +144,13 @@ private:
     SpoolQueue spool_queue_;
     std::vector<Kind> kinds_;  ///< by layout
     MessageStages kept_;       ///< given back, and on the disk
+
+    /// A batch that several messages were made of.
+    struct SharedBatch {
+        SpoolPlace place;
+        std::size_t others{};  ///< messages with this place beside one
+    };
+    std::vector<SharedBatch> shared_;  ///< in the order in which they were handed over
 };
 
 }  // namespace tributary

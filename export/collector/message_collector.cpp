@@ -213,6 +213,9 @@ void MessageCollector::close_all(ExportTime now) noexcept {
 /// Closes an open message. Where there is no memory for it, its records are lost, as in a full
 /// buffer.
 void MessageCollector::close_message(OutgoingMessage& open, ExportTime now) noexcept {
+    if (batch_place_) {
+        open.place = group_spool_->share(*batch_place_);
+    }
     try {
         keep_closed(open, now);
     } catch (const std::bad_alloc&) {

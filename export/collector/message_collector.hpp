@@ -117,7 +117,6 @@ public:
     /// its address that have changed are read.
     [[nodiscard]] std::unique_ptr<CollectorChange> prepare_change(
         const CollectorOptions& today, const CollectorOptions& wanted) override;
-    /// Limits change at once. Messages sent to the former address have kMovePatience to be
     /// acknowledged; meanwhile nothing is sent, and then all goes to the other address.
     void change(std::unique_ptr<CollectorChange> prepared) noexcept override;
     static constexpr std::chrono::seconds kMovePatience{5};
@@ -172,7 +171,7 @@ private:
                        std::optional<std::chrono::nanoseconds> opened_at, ExportTime now) noexcept;
     void settle_items(OutgoingMessage& message, std::span<const ItemOutcome> items,
                       ExportTime now) noexcept;
-    void shorten_on_disk(OutgoingMessage& rest) noexcept;
+    void note_rest_on_disk(OutgoingMessage& rest) noexcept;
     void pump(ExportTime now);
     void stage(ExportTime now);
     void log_pace(ExportTime now);
@@ -196,7 +195,6 @@ private:
     CollectorEvents events_;
     TransportFactory make_transport_;
     std::unique_ptr<Transport> transport_;
-    /// To the next address: moves there when the former one has nothing left; nullptr: it stays.
     std::unique_ptr<Transport> next_transport_;
     std::string next_name_;                                ///< describe() of the next address
     std::optional<std::chrono::nanoseconds> moves_since_;  ///< uptime
@@ -212,10 +210,11 @@ private:
     bool abandoned_{};
     bool is_dead_{};  ///< that, or the transport has failed
     bool is_ending_{};
-    bool gave_up_{};         ///< all goes to the spool
-    bool held_back_{};       ///< messages wait for their pace
-    bool is_in_batch_{};     ///< in add_batch()
-    bool older_in_spool_{};  ///< in that of the group
+    bool gave_up_{};                         ///< all goes to the spool
+    bool held_back_{};                       ///< messages wait for their pace
+    bool is_in_batch_{};                     ///< in add_batch()
+    std::optional<SpoolPlace> batch_place_;  ///< of the batch that further messages are made of
+    bool older_in_spool_{};                  ///< in that of the group
     bool kept_for_next_process_{};
     std::size_t refilled_octets_{};  ///< from the spool, since advance() began
     std::chrono::nanoseconds flush_interval_;

@@ -176,16 +176,17 @@ void MessageCollector::settle_items(OutgoingMessage& message, std::span<const It
     message.inherited = is_inherited ? inherited : RecordTally{};
     messages_.shorten(message, octets);
     if (read > sent && octets > 0) {
-        shorten_on_disk(message);
+        note_rest_on_disk(message);
     }
 }
 
-/// What stays is another message than the one on the disk.
-void MessageCollector::shorten_on_disk(OutgoingMessage& rest) noexcept {
-    if (group_spool_ != nullptr) {
-        release(rest);
-    } else {
+/// What stays is another message than the one on the disk. In the group's spool the whole batch
+/// stays there: a kill would lose the rest otherwise.
+void MessageCollector::note_rest_on_disk(OutgoingMessage& rest) noexcept {
+    if (group_spool_ == nullptr) {
         spool_queue_.shorten(rest);
+    } else if (rest.place) {
+        rest.place->has_more = true;
     }
 }
 

@@ -36,6 +36,7 @@ void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
         close_message(open, now);
     }
     is_in_batch_ = true;
+    batch_place_ = batch.place;
     const std::size_t octets = kept_octets_[batch.layout];
     for (std::size_t i = 0; i < batch.entries.size(); ++i) {
         add({.bytes = batch.records.data() + i * octets,
@@ -43,11 +44,11 @@ void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
              .layout = batch.layout},
             now);
     }
-    // Its place is given up with its last message.
+    // Its last message takes the batch's own place.
+    batch_place_.reset();
     if (batch.place) {
         open.place = batch.place;
-        open.place->is_shared =
-            batch.place->is_shared || open.entries.size() < batch.entries.size();
+        open.place->has_more = batch.place->has_more || open.entries.size() < batch.entries.size();
     }
     if (!open.entries.empty()) {
         close_message(open, now);
@@ -57,13 +58,13 @@ void MessageCollector::add_batch(const RecordBatch& batch, ExportTime now) {
     is_in_batch_ = false;
 }
 
-/// A message with a shared place is copied, too, and gives the place up: what else was there has
-/// arrived, or is older, and has just been copied. With both on the disk, the next process would
-/// send it twice.
+/// A message whose place has more records than the message is copied, too, and gives the place up:
+/// the others have arrived, or are in messages that are copied as well. With both on the disk, the
+/// next process would send them twice.
 bool MessageCollector::copy_to_spool(ExportTime now) {
     close_all(now);
     const auto copy = [&](OutgoingMessage& message) {
-        const bool is_there = message.place && !message.place->is_shared;
+        const bool is_there = message.place && !message.place->has_more;
         return is_there || message.entries.empty() || group_spool_->copy(message, now);
     };
     return std::ranges::all_of(messages_.oldest_first(), [&](MessageStages::Stage* stage) {
