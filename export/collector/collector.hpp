@@ -126,6 +126,8 @@ public:
     virtual void leave(ExportTime /*now*/) {}
     /// Ends a pause between two tries to connect.
     virtual void try_now() noexcept {}
+    /// While a former session sends its last records to the same topic, this one sends nothing.
+    virtual void let_former_go_first(bool /*goes_first*/) noexcept {}
     /// Sends what can leave now.
     virtual void send_what_can_leave(ExportTime now) = 0;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/collector/collector_change.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +36,33 @@ bool is_one_path(const std::string& a, const std::string& b) {
     return !a.empty() && !b.empty() && have_one_target(a, b);
 }
 
+/// Takes the first name of "a,b", and leaves "b".
+std::string_view take_name(std::string_view& names) noexcept {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, comma);
+    names.remove_prefix(std::min(comma + 1, names.size()));
+    return name;
+}
+
+bool has_name(std::string_view names, std::string_view wanted) noexcept {
+    while (!names.empty()) {
+        if (take_name(names) == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// @param a, b  brokers of Kafka, as in the configuration
+bool share_broker(std::string_view a, std::string_view b) noexcept {
+    while (!a.empty()) {
+        if (has_name(b, take_name(a))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool is_stream(const CollectorOptions& collector) noexcept {
     return collector.transport == TransportKind::tcp || collector.transport == TransportKind::tls;
 }
@@ -63,6 +92,13 @@ bool share_place(const CollectorOptions& a, const CollectorOptions& b) {
     const bool are_files = a.transport == TransportKind::file && b.transport == TransportKind::file;
     return (are_files && is_one_path(a.path, b.path)) ||
            is_one_path(a.spool.directory, b.spool.directory);
+}
+
+bool share_topic(const CollectorOptions& a, const CollectorOptions& b) noexcept {
+    const bool are_topics =
+        a.transport == TransportKind::kafka && b.transport == TransportKind::kafka;
+    return are_topics && a.kafka.topic == b.kafka.topic &&
+           share_broker(a.kafka.brokers, b.kafka.brokers);
 }
 
 std::string fixed_changes(const CollectorOptions& today, const CollectorOptions& wanted) {

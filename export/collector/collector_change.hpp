@@ -16,6 +16,10 @@ namespace tributary {
 /// Whether two collectors have one file or one spool.
 [[nodiscard]] bool share_place(const CollectorOptions& a, const CollectorOptions& b);
 
+/// Whether two collectors are one topic of Kafka: its name is the same, and a broker of one is
+/// among those of the other.
+[[nodiscard]] bool share_topic(const CollectorOptions& a, const CollectorOptions& b) noexcept;
+
 /// The keys that would change of a bound collector, and that no reload changes: "timestamps and
 /// direction". Empty: only its limits and, with a spool, its address differ.
 [[nodiscard]] std::string fixed_changes(const CollectorOptions& today,

@@ -90,6 +90,7 @@ void CollectorGroup::show_state(std::size_t account) noexcept {
 
 void CollectorGroup::advance(ExportTime now) {
     spool_.advance(now);
+    keep_order_of_topics(now);
     for (const Member& member : members_) {
         member.session->advance(now);
     }

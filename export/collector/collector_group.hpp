@@ -51,6 +51,9 @@ public:
     static constexpr int kSlowestDrain = 10;
     /// Failover: time for the first collector to be reached for the first time.
     static constexpr std::chrono::seconds kStartUp{3};
+    /// A new session to a topic sends nothing for so long after the last sign of life of a former
+    /// one that a reload has retired, and that still has records: those of a flow stay in order.
+    static constexpr std::chrono::seconds kFormerPatience{5};
     /// Sessions that end at the same time; each may have a buffer of records.
     static constexpr std::size_t kMostRetired = 16;
 
@@ -149,6 +152,11 @@ private:
         std::optional<std::chrono::nanoseconds> ends_since{};  ///< uptime
         std::uint64_t signs_of_life{};                         ///< as last seen at its end
         std::chrono::nanoseconds progress_at{};
+        std::uint64_t made_by{};  ///< the number of the change that has made its session
+        /// Uptime of the last sign of life of former sessions to the same topic, while there are
+        /// some; and these signs.
+        std::optional<std::chrono::nanoseconds> former_lived_at{};
+        std::uint64_t former_signs{};
     };
     using Members = std::vector<Member>;
     /// The indexes of the members that take a table, by table.
@@ -216,6 +224,8 @@ private:
     [[nodiscard]] bool end_member(Member& member, bool drained, ExportTime now);
     [[nodiscard]] bool has_failed_to_end(Member& member, bool drained, ExportTime now) const;
     void retire_some(ExportTime now);
+    void keep_order_of_topics(ExportTime now) noexcept;
+    void let_formers_go_first(Member& member, ExportTime now) noexcept;
     [[nodiscard]] bool has_account(std::size_t account) const noexcept;
     void show_state(std::size_t account) noexcept;
     [[nodiscard]] static Members members_for(const ExportOptions& options,
@@ -243,7 +253,9 @@ private:
     Members members_;
     Takers takers_;
     Members retired_;
-    std::size_t active_ = 0;  ///< failover: the collector that gets the records
+    std::uint64_t changes_{};   ///< made by change()
+    bool former_goes_first_{};  ///< a session sends nothing because of a retired one
+    std::size_t active_ = 0;    ///< failover: the collector that gets the records
     /// Failover: the last collector in the log; nothing: the last line was that none is reached.
     std::optional<std::size_t> logged_active_ = 0;
     bool was_up_{};                         ///< failover: a collector was reached before

@@ -243,13 +243,17 @@ void CollectorGroup::begin_sessions(Members& wanted, const ExportOptions& option
 
 /// Replaces the present members by these. The present ones go on among them or are retired.
 void CollectorGroup::take_over(Members wanted) noexcept {
+    ++changes_;
     const Collector* const active = members_.empty() ? nullptr : &session(active_);
     for (Member& member : wanted) {
         if (!member.former) {
             accounting_.account(member.account).failed.set(0);
+            member.made_by = changes_;
             continue;
         }
-        member.session = std::move(members_[*member.former].session);
+        Member& former = members_[*member.former];
+        member.session = std::move(former.session);
+        member.made_by = former.made_by;
     }
     for (Member& member : members_) {
         if (member.session != nullptr) {

@@ -277,7 +277,7 @@ void MessageCollector::pump(ExportTime now) {
     const bool holds_spool = spool_queue_.holds_messages() || older_in_spool_;
     pace_.advance(now.uptime, {.octets = waits_for_pace ? messages_.octets() : 0,
                                .holds_spool = waits_for_pace && holds_spool});
-    while (session_ != 0 && next_transport_ == nullptr) {
+    while (session_ != 0 && next_transport_ == nullptr && !former_goes_first_) {
         refill(now);
         stage(now);
         if (messages_.staged.empty()) {

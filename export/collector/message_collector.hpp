@@ -90,6 +90,7 @@ public:
                (messages_.octets() == 0 || !MemoryReserve::is_given_out());
     }
     [[nodiscard]] std::size_t buffer() const noexcept override { return buffer_; }
+    void let_former_go_first(bool goes_first) noexcept override { former_goes_first_ = goes_first; }
     void set_older_in_spool(bool are_there) noexcept override { older_in_spool_ = are_there; }
     void note_spooled(std::size_t octets) noexcept override { pace_.add(octets); }
     [[nodiscard]] bool copy_to_spool(ExportTime now) override;
@@ -117,6 +118,7 @@ public:
     /// its address that have changed are read.
     [[nodiscard]] std::unique_ptr<CollectorChange> prepare_change(
         const CollectorOptions& today, const CollectorOptions& wanted) override;
+    /// Limits change at once. Messages sent to the former address have kMovePatience to be
     /// acknowledged; meanwhile nothing is sent, and then all goes to the other address.
     void change(std::unique_ptr<CollectorChange> prepared) noexcept override;
     static constexpr std::chrono::seconds kMovePatience{5};
@@ -195,6 +197,7 @@ private:
     CollectorEvents events_;
     TransportFactory make_transport_;
     std::unique_ptr<Transport> transport_;
+    /// To the next address: moves there when the former one has nothing left; nullptr: it stays.
     std::unique_ptr<Transport> next_transport_;
     std::string next_name_;                                ///< describe() of the next address
     std::optional<std::chrono::nanoseconds> moves_since_;  ///< uptime
@@ -213,6 +216,7 @@ private:
     bool gave_up_{};                         ///< all goes to the spool
     bool held_back_{};                       ///< messages wait for their pace
     bool is_in_batch_{};                     ///< in add_batch()
+    bool former_goes_first_{};               ///< nothing is sent meanwhile
     std::optional<SpoolPlace> batch_place_;  ///< of the batch that further messages are made of
     bool older_in_spool_{};                  ///< in that of the group
     bool kept_for_next_process_{};
