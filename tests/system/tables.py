@@ -32,6 +32,7 @@ SHARED_FOLDERS = [os.path.join(harness.SHARED, *folder) for folder in (("pcaps",
 SMALL = 2**17  # octets of a capture that the short form judges
 UNITS = {"milliseconds": 10**6, "microseconds": 10**3, "nanoseconds": 1}
 TIMES = re.compile(r"flow(Start|End)\w+seconds|reverseFlow(Start|End)\w+seconds")
+MOST_KEYS = 2**18  # more than there are packets in any of the captures
 NTP_WRAPS = 2_085_978_496  # 2036-02-07, in seconds since 1970: the reader cannot tell the next era's times from 1900's
 
 EXACT, STANDARD_ERROR = 80, 0.046  # of distinct()
@@ -170,7 +171,8 @@ def declarations_of(setting, capture):
     five = {"name": "five", "key": FIVE_TUPLE}
     drawn = random_table(seed_of(os.path.relpath(capture, harness.ROOT), setting[:3], setting.idle), setting, "random")
     common = {"idle-timeout": setting.idle, "active-timeout": setting.active, "direction": setting.direction}
-    return [{**table, **common} for table in (five, *setting.tables, drawn)]
+    # Each packet of a capture may have a key of its own; without room for all, records end for lack of resources.
+    return [{**table, **common} for table in (five, *setting.tables, {**drawn, "max-flows": MOST_KEYS})]
 
 
 def meter(capture, config, directory, *more):
